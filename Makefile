@@ -1,0 +1,36 @@
+# The two commands of the README, and two for developers. Each sets up what it needs.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test picture benchmark
+
+run: .venv/run-ready
+	$(BIN)/python -m streamlit run app.py
+
+test: .venv/test-ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+picture: .venv/test-ready
+	$(BIN)/python tests/browser/picture.py
+
+benchmark: .venv/test-ready
+	$(BIN)/python tests/benchmarks/core.py
+	$(BIN)/python tests/benchmarks/page.py
+
+.venv/run-ready: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/test-ready: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ .venv/run-ready
+
+# Debian and Ubuntu keep venv in a package of its own.
+$(BIN)/python:
+	$(PYTHON) -m venv .venv || { rm -rf .venv; test "$$(id -u)" = 0 && apt-get update -qq \
+		&& apt-get install -y -qq python3-venv && $(PYTHON) -m venv .venv; } \
+		|| { rm -rf .venv; echo "No virtual environment: install python3-venv, or set PYTHON to a Python 3.11 or later that has it"; exit 1; }

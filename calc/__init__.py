@@ -1,0 +1,40 @@
+"""Inference Ledger's calculation core: bytes moved, FLOPs done, which of the two takes the time.
+
+Pure functions on numbers and numpy arrays, in SI units: bytes, seconds, FLOP, FLOP/s, bytes/s,
+USD per hour. One multiply-add is 2 FLOP; peak rates are dense.
+"""
+
+from calc import (
+    attention,
+    cost,
+    decode,
+    explain,
+    feedforward,
+    levers,
+    link,
+    memory,
+    roofline,
+)
+from calc.chip import Chip, Price
+from calc.formats import NumberFormat
+from calc.model import Block, Model
+from calc.scenario import Scenario, ScenarioError
+
+__all__ = [
+    "Block",
+    "Chip",
+    "Model",
+    "NumberFormat",
+    "Price",
+    "Scenario",
+    "ScenarioError",
+    "attention",
+    "cost",
+    "decode",
+    "explain",
+    "feedforward",
+    "levers",
+    "link",
+    "memory",
+    "roofline",
+]

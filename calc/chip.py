@@ -1,0 +1,88 @@
+"""An accelerator as its vendor describes it; what nobody published stays unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from calc.formats import NumberFormat
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one chip costs for an hour, as one source printed it at one time [USD/hour]."""
+
+    usd_per_hour: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One accelerator.
+
+    Parameters
+    ----------
+    id, name, vendor : str
+        Slug used in links, the name shown to people, the maker.
+    memory : float
+        Memory of one chip [byte].
+    bandwidth : float
+        Memory bandwidth of one chip [byte/s].
+    peaks : mapping of str to float
+        Dense peak rate for each compute rate key, such as ``bf16`` [FLOP/s].
+    link_one_way, link_two_way : float
+        Bandwidth of one link (torus) or of all links of the chip (switch) [byte/s]; nan unknown.
+    slices : tuple of int
+        Chip counts that can be had as one slice; empty when no list is published.
+    power : float
+        Board power [W]; nan unknown.
+    price : Price or None
+        The price used; `other_prices` keeps what else was printed.
+    sources : mapping of str to str
+        Where each figure comes from.
+    notes : tuple of str
+        Conflicts between sources and other things to know.
+    """
+
+    id: str
+    name: str
+    vendor: str
+    memory: float
+    bandwidth: float
+    peaks: Mapping[str, float]
+    topology: str = ""
+    link_one_way: float = math.nan
+    link_two_way: float = math.nan
+    chips_per_node: int | None = None
+    slices: tuple[int, ...] = ()
+    power: float = math.nan
+    price: Price | None = None
+    other_prices: tuple[Price, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    def peak(self, compute_format: NumberFormat) -> float:
+        """Dense peak rate in a compute format [FLOP/s]; nan when none is published.
+
+        nan is how an unknown travels: whatever needs it comes out as nan and is shown as
+        "not published", and everything else keeps its number.
+        """
+        return self.peaks.get(compute_format.rate or "", math.nan)
+
+    def legal_count(self, chips: float) -> int:
+        """Fewest chips, at least `chips`, that can be had together.
+
+        A published slice list decides; past its end whole largest slices are added. Without a list
+        counts are powers of two (formulas.md F6.2).
+
+        >>> v5e = Chip("v5e", "TPU v5e", "Google", 16e9, 8.2e11, {}, slices=(1, 4, 8, 16))
+        >>> v5e.legal_count(4.4), v5e.legal_count(33)
+        (8, 48)
+        """
+        if not self.slices:
+            return int(2 ** max(0, math.ceil(math.log2(chips))))
+        fitting = [count for count in self.slices if count >= chips]
+        if fitting:
+            return min(fitting)
+        return math.ceil(chips / max(self.slices)) * max(self.slices)

@@ -1,0 +1,55 @@
+"""Number formats: how many bits one element costs in memory, and which compute rate it can use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+USES = ("weights", "kv", "compute")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFormat:
+    """A way to store, and perhaps multiply, numbers.
+
+    Parameters
+    ----------
+    id, name : str
+        Slug used in links, and the name shown to people.
+    bits : float
+        Bits per element, scales and zero points included [bit].
+    rate : str or None
+        Key of the chip's peak rate when matrix products run in this format; None if they cannot.
+    uses : tuple of str
+        Which of weights, kv, compute the format is offered for.
+    sources : tuple of str
+        Where the size comes from.
+
+    Notes
+    -----
+    Effective bits with group metadata are ``b + (b_scale + b_zero) / group``, formulas.md F9.2.
+    """
+
+    id: str
+    name: str
+    bits: float
+    rate: str | None = None
+    uses: tuple[str, ...] = USES
+    sources: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def bytes(self) -> float:
+        """Bytes per element, metadata included [byte].
+
+        >>> NumberFormat("int4-g128", "int4, groups of 128", 4.125).bytes
+        0.515625
+        """
+        return self.bits / 8
+
+    def halved(self) -> NumberFormat:
+        """The same format at half the bits, for asking what halving would buy.
+
+        >>> NumberFormat("int8", "int8", 8).halved().bytes
+        0.5
+        """
+        return replace(self, id=f"{self.id}-half", name=f"half of {self.name}", bits=self.bits / 2)

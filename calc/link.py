@@ -1,0 +1,125 @@
+"""A scenario as the query of a link, and back: reading never raises, it reports.
+
+A link carries plain values (ids and numbers), so that nothing needs the presets here but their ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from calc.scenario import BY_KEY, SCHEMA, Catalogues, Choice, Field, Quantity
+
+# Raised when the meaning of a key changes; older links are then read by their own version's rules.
+VERSION = 1
+VERSION_KEY = "v"
+
+_NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,3})?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One parameter of a link that could not be used as given.
+
+    It never carries the given text, which is a stranger's.
+    """
+
+    label: str
+    key: str
+    reason: str
+    used: str
+
+    @property
+    def sentence(self) -> str:
+        """What a reader is told."""
+        return f"{self.label} ({self.key}) in the link is {self.reason}; {self.used} is used."
+
+
+def _read_number(field: Quantity, text: str) -> tuple[float, str | None]:
+    if not _NUMBER.fullmatch(text):
+        return field.default, "not a number"
+    value = float(text)
+    problem = field.problem(value)
+    return (field.default, problem) if problem else (field.cast(value), None)
+
+
+def _read_choice(field: Choice, text: str, catalogues: Catalogues) -> tuple[str, str | None]:
+    if text in field.ids(catalogues):
+        return text, None
+    if field.catalogue and text in catalogues[field.catalogue]:
+        return field.default, f"not a format for {field.label.lower()}"
+    return field.default, "not known here"
+
+
+def _read_field(field: Field, text: str, catalogues: Catalogues) -> tuple[Any, str | None]:
+    if isinstance(field, Quantity):
+        return _read_number(field, text)
+    return _read_choice(field, text, catalogues)
+
+
+def parse(
+    query: Mapping[str, Sequence[str]], catalogues: Catalogues
+) -> tuple[dict[str, Any], list[Problem]]:
+    """Field values of a link's query, and what was wrong with it.
+
+    Parameters
+    ----------
+    query : mapping of str to sequence of str
+        Decoded parameters; a key may have come several times.
+    catalogues : mapping
+        ``models``, ``chips`` and ``formats`` by id.
+
+    Returns
+    -------
+    values : dict
+        Field name to value, for every field of the schema.
+    problems : list of Problem
+        Unknown keys are not problems: they may belong to a page or to a later release.
+    """
+    values: dict[str, Any] = {field.name: field.default for field in SCHEMA}
+    problems = []
+    for key, given in query.items():
+        field = BY_KEY.get(key)
+        if field is None or not given:
+            continue
+        value, reason = _read_field(field, given[0], catalogues)
+        if len(given) > 1 and reason is None:
+            reason = "given more than once"
+        if reason:
+            problems.append(Problem(field.label, key, reason, dump_value(field, value)))
+        values[field.name] = value
+    version = query.get(VERSION_KEY)
+    if version and version[0] != str(VERSION):
+        problems.append(
+            Problem("Link version", VERSION_KEY, "not known here", f"version {VERSION}")
+        )
+    return values, problems
+
+
+def dump_value(field: Field, value: Any) -> str:
+    """A value as a link writes it."""
+    if isinstance(field, Choice):
+        return str(value)
+    return str(int(value)) if field.whole or value == int(value) else f"{value:g}"
+
+
+def dump(values: Mapping[str, Any], *, explicit: bool = False) -> dict[str, str]:
+    """Query parameters for field values.
+
+    Defaults are left out, so that everyday links stay short. An `explicit` link writes every field
+    and the schema version: it keeps its meaning when a later release changes a default.
+    """
+    written = {
+        field.key: dump_value(field, values[field.name])
+        for field in SCHEMA
+        if explicit or values[field.name] != field.default
+    }
+    return {VERSION_KEY: str(VERSION), **written} if explicit else written
+
+
+def query_string(values: Mapping[str, Any], *, explicit: bool = False) -> str:
+    """`dump` as the text behind the question mark."""
+    return urlencode(dump(values, explicit=explicit))

@@ -1,0 +1,67 @@
+"""Which of memory and arithmetic takes the time, and from what batch on."""
+
+from __future__ import annotations
+
+from calc.chip import Chip
+from calc.formats import NumberFormat
+from calc.model import Model
+from calc.scenario import Scenario
+
+
+def ridge_point(chip: Chip, compute_format: NumberFormat) -> float:
+    """FLOPs a chip can do in the time it reads one byte [FLOP/byte]; nan if no rate is published.
+
+    References
+    ----------
+    formulas.md §0, R = C/W.
+    """
+    return chip.peak(compute_format) / chip.bandwidth
+
+
+def critical_batch(chip: Chip, weight_format: NumberFormat, compute_format: NumberFormat) -> float:
+    """Tokens per step and replica from which a dense linear layer is compute-bound [token].
+
+    .. math:: B_\\mathrm{crit} = b_w C / (2 W)
+
+    It does not depend on the number of chips. Passing it does not make the whole step
+    compute-bound: the cache read remains.
+
+    References
+    ----------
+    Seed 001 §3; formulas.md F4.1.
+
+    Examples
+    --------
+    >>> int8, bf16 = NumberFormat("int8", "", 8, "int8"), NumberFormat("bf16", "", 16, "bf16")
+    >>> v5e = Chip("v5e", "", "", 16e9, 8.2e11, {"bf16": 1.97e14})
+    >>> round(critical_batch(v5e, int8, bf16))
+    120
+    """
+    return weight_format.bytes * ridge_point(chip, compute_format) / 2
+
+
+def compute_bound_batch(scenario: Scenario) -> float:
+    """Tokens per step from which this model's linear layers are compute-bound as a whole [token].
+
+    Where the FLOPs line crosses the weight-read line: `critical_batch` for a dense model, later
+    for a mixture of experts, whose weight read grows with the batch until all experts are touched.
+    nan if the chip has no published rate.
+
+    Notes
+    -----
+    Weights read are concave in the batch and start above the FLOPs line, so there is one crossing.
+    The map B -> critical_batch * P_read(B) / P_active climbs to it from below without overshooting.
+
+    References
+    ----------
+    formulas.md F3.5.
+    """
+    model: Model = scenario.model
+    dense = critical_batch(scenario.chip, scenario.weight_format, scenario.compute_format)
+    batch = dense
+    for _ in range(200):
+        following = dense * float(model.params_read(batch)) / model.active_params
+        if not abs(following - batch) > 1e-9 * batch:
+            break
+        batch = following
+    return batch

@@ -1,0 +1,71 @@
+"""Decode: how long is one decode step, what fills it, and where is the frontier."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import cost, decode, explain, levers, memory, roofline
+from pages.ui import explained, figures, tables, text, verdict
+from pages.ui.frame import current_scenario, header
+from presets import formats
+
+SCALES = ("logarithmic", "linear")
+
+scenario = current_scenario()
+step = decode.step_time(scenario)
+held = memory.ledger(scenario)
+max_batch = int(memory.max_batch(scenario))
+crossing = roofline.compute_bound_batch(scenario)
+sweep = decode.batch_sweep(
+    decode.sweep_end(scenario, max_batch, crossing), [max_batch, scenario.batch]
+)
+log = st.session_state.get("decode-scale", SCALES[0]) == SCALES[0]
+look = {"max_batch": max_batch, "log": log, "dark": figures.is_dark()}
+step_figure = figures.step_time(
+    decode.step_time(scenario, batch=sweep), step, compute_bound_from=crossing, **look
+)
+frontier_figure = figures.frontier(decode.frontier(scenario, sweep), step, held, **look)
+shown = {
+    "step_time": text.si(float(step.total), "s"),
+    "throughput": text.rate(float(step.throughput)),
+    "throughput_per_chip": text.rate(float(step.throughput_per_chip)),
+    "compute_bound_batch": f"batch {text.count(crossing)}" if crossing > 0 else text.UNKNOWN,
+    "max_batch": text.count(max_batch),
+    "usd_per_million_tokens": text.usd(float(cost.per_million_tokens(scenario, step))),
+}
+
+header("How long is one decode step?", scenario)
+st.markdown(verdict.decode_step(scenario, step, max_batch, crossing))
+with st.grid(len(shown), min_column_width=128):
+    for id, value in shown.items():
+        st.metric(explain.EXPLANATIONS[id].label, value, border=True)
+
+left, right = st.columns(2)
+with left:
+    figures.show(
+        step_figure,
+        key="step-time",
+        alt=f"Step time and its terms against batch. {tables.step_sentence(step)}",
+    )
+with right:
+    figures.show(
+        frontier_figure,
+        key="frontier",
+        alt="Throughput per chip against time per token as the batch grows. "
+        f"{tables.memory_sentence(held)}",
+    )
+with st.container(horizontal=True, horizontal_alignment="distribute"):
+    st.caption(f"{tables.step_sentence(step)}  \n{tables.memory_sentence(held)}", width=760)
+    st.segmented_control(
+        "Scale of the charts",
+        SCALES,
+        default=SCALES[0],
+        required=True,
+        key="decode-scale",
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+
+st.subheader("What one lever would do", anchor=False)
+st.markdown(tables.levers(levers.outcome(scenario), levers.pull_all(scenario, formats)))
+explained.section(scenario)

@@ -1,0 +1,51 @@
+"""The explanation of a number: formula, the same with values, and where they come from."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import Scenario
+from calc.explain import EXPLANATIONS, Explanation
+from calc.expression import Expression, Symbol, number_latex
+from pages.ui import tables, text
+
+
+def section(scenario: Scenario) -> None:
+    """Pick a number, see how it comes about."""
+    with st.expander("Explain a number", key="explain-open", on_change="rerun") as expander:
+        if expander.open:
+            _explanation(scenario)
+
+
+def _explanation(scenario: Scenario) -> None:
+    id = st.selectbox(
+        "Number",
+        list(EXPLANATIONS),
+        format_func=lambda id: EXPLANATIONS[id].label,
+        key="explain",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    entry = EXPLANATIONS[id]
+    formula = entry.build(scenario)
+    st.markdown(entry.reading)
+    st.latex(f"{entry.symbol} = {formula.latex()}")
+    st.latex(f"{entry.symbol} = {formula.latex(numbers=True)} = {_result(entry, formula)}")
+    st.markdown(_glossary(formula))
+    st.caption(f"Source: {text.plain(entry.source)}. SI units throughout.")
+
+
+def _result(entry: Explanation, formula: Expression) -> str:
+    return rf"{number_latex(formula.value)}\ \text{{{entry.unit}}}"
+
+
+def _glossary(formula: Expression) -> str:
+    """Each symbol once: what it means, its value, its unit."""
+    symbols: dict[str, Symbol] = {symbol.name: symbol for symbol in formula.symbols()}
+    return tables.markdown(
+        ["Symbol", "Meaning", "Value", "Unit"],
+        [
+            [f"${symbol.name}$", symbol.meaning, f"${number_latex(symbol.value)}$", symbol.unit]
+            for symbol in symbols.values()
+        ],
+    )

@@ -1,0 +1,311 @@
+"""All charts: result arrays in, one plain-dict figure out, and the one function that shows them.
+
+Fixed margins, ranges and ticks, and a legend written as text: each spares the browser a layout
+pass on every slider move.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from numpy.typing import ArrayLike, NDArray
+
+from calc.decode import Frontier, StepTime
+from calc.memory import Ledger
+from pages.ui import palette, text
+
+Dict = dict[str, Any]
+
+MILLI = 1e3
+HEIGHT = 452
+PLOT_DOMAIN = [0.27, 1.0]
+BAR = (0.0, 0.085)
+FONT_SIZE = 12.5
+_DASH_GLYPHS = {"solid": "━━", "dash": "╍╍", "dot": "┅┅", "dashdot": "━╍"}
+
+
+def show(figure: go.Figure, key: str, alt: str) -> None:
+    """Put a figure on the page; `alt` says in words what it shows."""
+    st.plotly_chart(
+        figure,
+        key=key,
+        alt=alt,
+        config={
+            "displaylogo": False,
+            "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
+            "toImageButtonOptions": {"format": "svg"},
+        },
+    )
+
+
+def is_dark() -> bool:
+    """Whether the reader's theme is dark."""
+    return st.context.theme.type == "dark"
+
+
+def _key(label: str, colour: str, glyph: str) -> str:
+    return f'<span style="color:{colour}">{glyph}</span> {label}'
+
+
+def _legend(ink: str, *rows: list[str]) -> Dict:
+    """The legend as a line of text a row above the plot, within the figure so exports keep it."""
+    words = "<br>".join("   ".join(row) for row in rows if row)
+    return _box(0, 1, 1.02, 1.1, label=words, align="bottom left", ink=ink)
+
+
+def _range(values: list[ArrayLike], log: bool) -> tuple[list[float], float, float]:
+    """An axis range around values, and the data bounds it came from."""
+    flat = np.concatenate([np.ravel(np.asarray(v, dtype=float)) for v in values])
+    flat = flat[np.isfinite(flat) & (flat > 0)]
+    low, high = (float(flat.min()), float(flat.max())) if flat.size else (0.1, 10.0)
+    if log:
+        return [math.log10(low) - 0.08, math.log10(high) + 0.08], low, high
+    return [0.0, high * 1.06], 0.0, high
+
+
+def _ticks(low: float, high: float, log: bool) -> Dict:
+    """Explicit ticks: 1, 2, 5 steps on a log axis, about five steps on a linear one."""
+    if not log:
+        return {"nticks": 6, "tickformat": "~s" if high >= 1e4 else ",~g"}
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(decades) <= 3 else (1, 3) if len(decades) <= 4 else (1,)
+    values = [step * 10.0**decade for decade in decades for step in steps]
+    return {"tickvals": values, "ticktext": [_tick(value) for value in values]}
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:.10f}".rstrip("0")
+
+
+def _axis(title: str, extent: list[float], log: bool, **more: Any) -> Dict:
+    return {
+        "title": {"text": title, "standoff": 8}, "type": "log" if log else "linear",
+        "range": extent, "automargin": False, "zeroline": False, "showgrid": True, **more,
+    }  # fmt: skip
+
+
+def _batch_axis(upper: float) -> Dict:
+    powers = [2**i for i in range(0, math.ceil(math.log2(upper)) + 1)]
+    stride = 1 if len(powers) <= 9 else 2 if len(powers) <= 15 else 4
+    ticks = powers[::stride]
+    extent = [0.0, math.log10(upper)]
+    return _axis(
+        "Batch (sequences)", extent, True, tickvals=ticks, ticktext=[f"{t:,}" for t in ticks]
+    )
+
+
+def _layout(xaxis: Dict, yaxis: Dict, **more: Any) -> Dict:
+    return {
+        "height": HEIGHT, "margin": {"l": 58, "r": 14, "t": 46, "b": 8, "autoexpand": False},
+        "xaxis": {**xaxis, "anchor": "y"}, "yaxis": {**yaxis, "domain": PLOT_DOMAIN, "anchor": "x"},
+        "showlegend": False,
+        "hovermode": "closest", "dragmode": "zoom", "template": "none",
+        "font": {"size": FONT_SIZE}, **more,
+    }  # fmt: skip
+
+
+def _band(x0: float, x1: float, colour: str) -> Dict:
+    return {
+        "type": "rect", "xref": "x", "yref": "paper", "x0": x0, "x1": x1,
+        "y0": PLOT_DOMAIN[0], "y1": 1, "fillcolor": colour, "line": {"width": 0}, "layer": "below",
+    }  # fmt: skip
+
+
+def step_time(
+    step: StepTime,
+    current: StepTime,
+    *,
+    compute_bound_from: float,
+    max_batch: int,
+    log: bool,
+    dark: bool,
+) -> go.Figure:
+    """Step time against batch, with the compute-bound and the does-not-fit regions shaded."""
+    batch, upper, ink = step.batch, float(step.batch[-1]), palette.ink(dark)
+    terms = {
+        name: getattr(step, name) * MILLI for name in ("weight_read", "linear_compute", "kv_read")
+    }
+    hover = np.column_stack([step.total * MILLI, *terms.values(), step.attention_compute * MILLI])
+    lines: list[Dict] = [
+        {
+            "type": "scatter", "mode": "lines", "name": look.label, "x": batch, "y": terms[name],
+            "line": {"color": look.colour, "dash": look.dash, "width": 2}, "hoverinfo": "skip",
+        }
+        for name in terms
+        for look in [palette.QUANTITIES[name]]
+    ]  # fmt: skip
+    lines.append({
+        "type": "scatter", "mode": "lines", "name": "step", "x": batch, "y": step.total * MILLI,
+        "line": {"color": ink, "width": 3}, "customdata": hover,
+        "hovertemplate": "batch %{x:,.0f}<br><b>step %{customdata[0]:.3~r} ms</b>"
+        "<br>weight read %{customdata[1]:.3~r} ms<br>linear FLOPs %{customdata[2]:.3~r} ms"
+        "<br>KV read %{customdata[3]:.3~r} ms"
+        "<br>attention FLOPs %{customdata[4]:.3~r} ms, not charged<extra></extra>",
+    })  # fmt: skip
+    extent, low, high = _range([step.total * MILLI, *terms.values()], log)
+    if log:
+        # A thin term may start decades below the step; three decades under the top are enough.
+        extent[0] = max(extent[0], extent[1] - 3.2)
+        low = 10 ** extent[0]
+    lines.append(
+        _marker(current.batch, current.total * MILLI, ink, f"{text.si(float(current.total), 's')}")
+    )
+    regions, shapes = [], []
+    if compute_bound_from < upper:
+        shapes.append(_band(compute_bound_from, upper, palette.COMPUTE_BOUND))
+        regions.append(
+            _key(f"compute-bound from {compute_bound_from:,.0f}", "rgba(0,158,115,0.55)", "■")
+        )
+    if max_batch < upper:
+        shapes.append(_band(max(max_batch, 1), upper, palette.DOES_NOT_FIT))
+        words = f"does not fit beyond {max_batch:,}" if max_batch else "does not fit at any batch"
+        regions.append(_key(words, "rgba(138,145,155,0.8)", "■"))
+    names = [_key("step", ink, "━━")] + [
+        _key(look.label, look.colour, _DASH_GLYPHS[look.dash])
+        for look in (palette.QUANTITIES[name] for name in terms)
+    ]
+    parts = {name: float(term) for name, term in current.charged().items()}
+    layout = _layout(
+        _batch_axis(upper),
+        _axis("Time per step (ms)", extent, log, **_ticks(low, high, log)),
+        shapes=[
+            *shapes,
+            _legend(ink, names, regions),
+            *_bar(f"This step, {text.si(float(current.total), 's')}", parts, "s", dark),
+        ],
+    )
+    return _figure(lines, layout)
+
+
+def _marker(x: ArrayLike, y: ArrayLike, ink: str, label: str) -> Dict:
+    """The current scenario: a ring with its value beside it."""
+    return {
+        "type": "scatter", "mode": "markers+text", "x": [float(np.asarray(x))],
+        "y": [float(np.asarray(y))], "text": [f"<b>{label}</b>"], "textposition": "top left",
+        "textfont": {"color": ink, "size": 13}, "hoverinfo": "skip",
+        "marker": {"size": 12, "color": "#D55E00", "line": {"color": ink, "width": 2}},
+    }  # fmt: skip
+
+
+def frontier(
+    curve: Frontier, current: StepTime, held: Ledger, *, max_batch: int, log: bool, dark: bool
+) -> go.Figure:
+    """Throughput per chip against latency per token, batch running along the curve from 1."""
+    ink = palette.ink(dark)
+    latency, per_chip = curve.latency * MILLI, curve.throughput_per_chip
+    hover = (
+        "batch %{customdata:,.0f}<br>%{x:.3~r} ms per token"
+        "<br>%{y:.3~r} token/s per chip<extra></extra>"
+    )
+    # The dashed part starts at the last batch that fits, so that the curve has no gap.
+    beyond = ~curve.fits
+    beyond[:-1] |= ~curve.fits[1:]
+    lines: list[Dict] = []
+    for part, dash in ((curve.fits, "solid"), (beyond, "dot")):
+        lines.append({
+            "type": "scatter", "mode": "lines", "x": latency[part], "y": per_chip[part],
+            "customdata": curve.batch[part], "hovertemplate": hover,
+            "line": {"color": ink, "width": 3 if dash == "solid" else 2, "dash": dash},
+            "opacity": 1 if dash == "solid" else 0.55,
+        })  # fmt: skip
+    lines.append(_milestones(curve, latency, per_chip, hover, ink))
+    label = f"batch {int(current.batch):,}"
+    lines.append(_marker(current.total * MILLI, current.throughput_per_chip, ink, label))
+    xrange, xlow, xhigh = _range([latency], log)
+    yrange, ylow, yhigh = _range([per_chip], log)
+    yrange[1] += 0.06 if log else 0.06 * yrange[1]
+    words = f"does not fit beyond {max_batch:,}" if max_batch else "does not fit at any batch"
+    parts = {
+        "weights": held.weights,
+        "kv_cache": held.kv_cache,
+        "free": held.free,
+        "reserved": held.reserved,
+    }
+    row = [_key("fits in memory", ink, "━━")]
+    if beyond.any():
+        row.append(_key(words, ink, "┅┅"))
+    layout = _layout(
+        _axis("Time per output token (ms)", xrange, log, **_ticks(xlow, xhigh, log)),
+        _axis("Throughput (token/s per chip)", yrange, log, **_ticks(ylow, yhigh, log)),
+        shapes=[
+            _legend(ink, row, ["up and to the left is better"]),
+            *_bar(f"Memory, {text.si(held.total, 'B')} in all", parts, "B", dark),
+            *_full_mark(held),
+        ],
+    )
+    return _figure(lines, layout)
+
+
+def _full_mark(held: Ledger) -> list[Dict]:
+    """Where memory is full, when what is wanted goes beyond it."""
+    if held.free >= 0:
+        return []
+    full = (held.total - held.reserved) / (held.total - held.free)
+    return [{
+        "type": "line", "xref": "paper", "yref": "paper", "x0": full, "x1": full,
+        "y0": BAR[0] - 0.01, "y1": BAR[1] + 0.02,
+        "line": {"color": "#D55E00", "width": 3},
+    }]  # fmt: skip
+
+
+def _milestones(
+    curve: Frontier,
+    latency: NDArray[np.float64],
+    per_chip: NDArray[np.float64],
+    hover: str,
+    ink: str,
+) -> Dict:
+    """Batches worth reading along the frontier: powers of four."""
+    marks = [4.0**i for i in range(9) if curve.batch[0] <= 4.0**i <= curve.batch[-1]]
+    at = np.unique([int(np.argmin(np.abs(curve.batch - mark))) for mark in marks])
+    return {
+        "type": "scatter", "mode": "markers+text", "x": latency[at], "y": per_chip[at],
+        "text": [f"{batch:,.0f}" for batch in curve.batch[at]], "textposition": "bottom right",
+        "textfont": {"size": 11.5}, "customdata": curve.batch[at], "hovertemplate": hover,
+        "marker": {"size": 6, "color": ink},
+    }  # fmt: skip
+
+
+def _bar(title: str, parts: dict[str, float], unit: str, dark: bool) -> list[Dict]:
+    """A stacked bar below the plot, as rectangles: bar traces would cost a second pair of axes."""
+    ink = palette.ink(dark)
+    whole = sum(part for part in parts.values() if part > 0)
+    low, high = BAR
+    drawn = [_box(0, 1, high, high + 0.06, label=title, align="top left", ink=ink)]
+    start = 0.0
+    for name, part in parts.items():
+        if not part > 0:
+            continue
+        look, end = palette.QUANTITIES[name], start + part / whole
+        words = f"{look.label} {text.si(part, unit)}"
+        # Hidden rather than clipped where the segment is too narrow for it.
+        fits = part / whole > 0.03 + 0.014 * len(words)
+        on = {"weight_read": "#ffffff", "weights": "#ffffff", "free": ink}.get(name, "#171c26")
+        drawn.append(
+            _box(start, end, low, high, fill=look.colour, label=words if fits else "", ink=on)
+        )
+        start = end
+    return drawn
+
+
+def _box(
+    x0: float, x1: float, y0: float, y1: float, *,
+    fill: str = "rgba(0,0,0,0)", label: str = "", align: str = "middle center", ink: str = "",
+) -> Dict:  # fmt: skip
+    return {
+        "type": "rect", "xref": "paper", "yref": "paper", "x0": x0, "x1": x1, "y0": y0, "y1": y1,
+        "fillcolor": fill, "line": {"width": 0},
+        "label": {
+            "text": label, "textposition": align, "padding": 0,
+            "font": {"size": FONT_SIZE, "color": ink},
+        },
+    }  # fmt: skip
+
+
+def _figure(data: list[Dict], layout: Dict) -> go.Figure:
+    """A figure from plain dicts, unvalidated: that halves its cost, and the tests validate it."""
+    return go.Figure(data=data, layout=layout, _validate=False)

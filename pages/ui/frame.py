@@ -1,0 +1,80 @@
+"""The frame that app.py puts around every page, and how a page gets its scenario."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+
+from calc import Scenario
+from pages.ui import link, text
+
+ROOT = Path(__file__).parents[2]
+HOME = "decode"
+_SCENARIO = "_scenario"
+
+
+@st.cache_resource(show_spinner=False)
+def settle_heap() -> int:
+    """Take the imported modules out of the garbage collector's sight, once per server.
+
+    Streamlit collects all generations after every run; over the heap of pandas and Plotly that
+    costs more than everything else in a rerun.
+    """
+    import pandas  # noqa: F401, PLC0415  (imported for its heap)
+    import plotly.graph_objects  # noqa: F401, PLC0415
+
+    gc.collect()
+    gc.freeze()
+    return gc.get_freeze_count()
+
+
+@contextmanager
+def around(scenario: Scenario) -> Iterator[None]:
+    """Lends the scenario to the page for one run of it."""
+    st.session_state[_SCENARIO] = scenario
+    try:
+        yield
+    finally:
+        del st.session_state[_SCENARIO]
+
+
+def current_scenario() -> Scenario:
+    """The scenario of the frame.
+
+    The first request to a fresh server runs a page file without app.py, because a folder named
+    pages/ switches Streamlit to its old discovery until st.navigation is called once. A page that
+    finds no frame therefore calls it, with every page so that none is "not found", and starts over.
+    """
+    scenario: Scenario | None = st.session_state.get(_SCENARIO)
+    if scenario is None:
+        files = sorted((ROOT / "pages").glob("*.py"))
+        st.navigation(
+            [st.Page(file, default=file.stem == HOME) for file in files], position="hidden"
+        )
+        st.rerun()
+    return scenario
+
+
+def header(title: str, scenario: Scenario) -> None:
+    """A page's title, the scenario in one line, the share control, and what a link got wrong."""
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        st.title(title, anchor=False, width="content")
+        link.share()
+    st.caption(summary(scenario))
+    link.notices()
+
+
+def summary(scenario: Scenario) -> str:
+    """The scenario in one line."""
+    s = scenario
+    return text.plain(
+        f"{s.model.name} · {s.n_chips:,} × {s.chip.name} · {s.weight_format.id} weights, "
+        f"{s.kv_format.id} KV, {s.compute_format.id} compute · batch {s.batch:,} · "
+        f"context {s.context:,} tokens · fidelity: {s.fidelity}"
+    )

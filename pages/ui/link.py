@@ -1,0 +1,66 @@
+"""The link as the state: what app.py reads from it once, and the control that shares it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+import presets
+from calc import link
+from calc.scenario import BY_KEY, SCHEMA, Catalogues
+
+CATALOGUES: Catalogues = {
+    "models": presets.models,
+    "chips": presets.chips,
+    "formats": presets.formats,
+}
+_READ = "_link_read"
+_PROBLEMS = "_link_problems"
+
+
+def canonicalise() -> None:
+    """Once per session, replace what a link got wrong, in one history entry.
+
+    The bound widgets would drop each bad parameter on their own, silently and with a history entry
+    each. Call it after st.navigation: a rerun before that loses the requested page.
+    """
+    if st.session_state.get(_READ):
+        return
+    st.session_state[_READ] = True
+    query = {key: st.query_params.get_all(key) for key in st.query_params}
+    values, problems = link.parse(query, CATALOGUES)
+    st.session_state[_PROBLEMS] = problems
+    if problems:
+        kept = {k: v for k, v in query.items() if k not in BY_KEY and k != link.VERSION_KEY}
+        st.query_params.from_dict({**kept, **link.dump(values)})
+        st.rerun()
+
+
+def notices() -> None:
+    """Say what a link got wrong, until it is dismissed."""
+    problems: list[link.Problem] = st.session_state.get(_PROBLEMS, [])
+    if not problems:
+        return
+    with st.container(border=True, key="link-notice"):
+        st.markdown("**This link was read with changes**")
+        st.markdown("\n".join(f"- {problem.sentence}" for problem in problems))
+        st.button("Dismiss", on_click=lambda: st.session_state.update({_PROBLEMS: []}))
+
+
+def widget_values() -> dict[str, Any]:
+    """Field values as the bound widgets hold them."""
+    return {field.name: st.session_state.get(field.key, field.default) for field in SCHEMA}
+
+
+def share() -> None:
+    """The explicit link to this page and scenario, ready to copy."""
+    # Built only while it is open: the code block is a heavy thing to redraw at every move.
+    with st.popover("Share", icon=":material/link:", key="share", on_change="rerun") as popover:
+        if not popover.open:
+            return
+        st.caption(
+            "Every setting is written out, so the link keeps its meaning when defaults change."
+        )
+        query = link.query_string(widget_values(), explicit=True)
+        st.code(f"{st.context.url or ''}?{query}", language=None, wrap_lines=True)

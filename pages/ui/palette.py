@@ -1,0 +1,40 @@
+"""One colour per quantity, on every page: the Okabe–Ito set, which colour-blind readers can tell.
+
+Never colour alone: each quantity also has its own dash pattern and label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How one quantity looks and is called."""
+
+    label: str
+    colour: str
+    dash: str = "solid"
+
+
+QUANTITIES = {
+    "weight_read": Quantity("weight read", "#0072B2"),
+    "kv_read": Quantity("KV read", "#E69F00", "dash"),
+    "linear_compute": Quantity("linear FLOPs", "#009E73", "dot"),
+    "attention_compute": Quantity("attention FLOPs", "#56B4E9", "dashdot"),
+    "communication": Quantity("communication", "#CC79A7", "longdash"),
+    "overhead": Quantity("overhead", "#8a919b", "longdashdot"),
+    "weights": Quantity("weights", "#0072B2"),
+    "kv_cache": Quantity("KV cache", "#E69F00"),
+    "free": Quantity("free", "rgba(138,145,155,0.25)"),
+    "reserved": Quantity("kept back", "rgba(138,145,155,0.55)"),
+}
+
+COMPUTE_BOUND = "rgba(0,158,115,0.16)"
+DOES_NOT_FIT = "rgba(138,145,155,0.24)"
+RULE = "rgba(138,145,155,0.8)"
+
+
+def ink(dark: bool) -> str:
+    """The colour of totals and of text drawn by us: near-black, or near-white on dark."""
+    return "#e9edf3" if dark else "#171c26"

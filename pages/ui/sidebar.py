@@ -1,0 +1,129 @@
+"""The scenario's controls. They live in the frame, so that every page shares them and the link."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import streamlit as st
+
+from calc.scenario import FIELDS, Choice, Field, Quantity
+from pages.ui.link import CATALOGUES
+
+# What stands under which heading, row by row.
+GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "Model": (("model",),),
+    "Hardware": (("chip", "usable_memory"), ("n_chips",)),
+    "Precision": (("weight_format", "kv_format"), ("compute_format",)),
+    "Workload": (("batch",), ("context",)),
+}
+
+
+def ladder(low: int, high: int) -> list[int]:
+    """Stops of a logarithmic slider: four to an octave, every power of two among them."""
+    stops = {low, high}
+    octave = 1
+    while octave <= high:
+        stops.update(octave * quarter // 4 for quarter in (4, 5, 6, 7))
+        octave *= 2
+    return sorted(stop for stop in stops if low <= stop <= high)
+
+
+def _exact_values(field: Quantity) -> set[int]:
+    """Values that the slider must offer though they are no stops: the current one, the link's."""
+    given = [st.session_state.get(field.key), st.query_params.get(field.key)]
+    return {
+        int(value)
+        for value in given
+        if value is not None and str(value).isdecimal() and field.problem(int(value)) is None
+    }
+
+
+def _logarithmic(field: Quantity, disabled: bool) -> int:
+    """A slider on a logarithmic scale beside a box for any exact integer.
+
+    The slider is bound to the link. The box follows it, and sets it when somebody types: that is
+    one step in the browser's history, so Back undoes it.
+    """
+    exact = f"{field.key}-exact"
+    stops = sorted({*ladder(int(field.low), int(field.high)), *_exact_values(field)})
+    slide, box = st.columns([8, 7], vertical_alignment="bottom", wrap=False)
+    value: int = slide.select_slider(
+        field.label,
+        stops,
+        value=int(field.default),
+        key=field.key,
+        help=field.help,
+        bind="query-params",
+        disabled=disabled,
+    )
+    st.session_state[exact] = value
+    box.number_input(
+        f"{field.label}, exact",
+        int(field.low),
+        int(field.high),
+        step=1,
+        key=exact,
+        label_visibility="collapsed",
+        disabled=disabled,
+        on_change=_use_exact,
+        args=(field.key, exact),
+    )
+    return value
+
+
+def _use_exact(key: str, exact: str) -> None:
+    # An emptied box holds None: the slider keeps its value.
+    if st.session_state[exact] is not None:
+        st.session_state[key] = st.session_state[exact]
+
+
+def _control(field: Field, disabled: bool) -> Any:
+    if isinstance(field, Choice):
+        ids = field.ids(CATALOGUES)
+        return st.selectbox(
+            field.label,
+            ids,
+            index=ids.index(field.default),
+            key=field.key,
+            help=field.help,
+            bind="query-params",
+            disabled=disabled,
+        )
+    if field.whole:
+        return _logarithmic(field, disabled)
+    return st.slider(
+        field.label,
+        field.low,
+        field.high,
+        field.default,
+        step=0.01,
+        key=field.key,
+        help=field.help,
+        bind="query-params",
+        disabled=disabled,
+    )
+
+
+def controls(used: Collection[str]) -> dict[str, Any]:
+    """Draw the controls and return the field values.
+
+    Fields that the page does not use are greyed, in their place: a bound control that is left out
+    or drawn elsewhere may lose its value from the link.
+    """
+    values: dict[str, Any] = {}
+    with st.sidebar:
+        for group, rows in GROUPS.items():
+            st.caption(f"**{group}**")
+            for names in rows:
+                for column, name in zip(_cells(len(names)), names, strict=True):
+                    with column:
+                        values[name] = _control(FIELDS[name], disabled=name not in used)
+    return values
+
+
+def _cells(count: int) -> list[Any]:
+    return [st.container()] if count == 1 else list(st.columns(count, wrap=False))
+
+
+assert {name for rows in GROUPS.values() for row in rows for name in row} == set(FIELDS)

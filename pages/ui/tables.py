@@ -1,0 +1,132 @@
+"""Tables and sentences that say in text what the charts show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from calc import Chip, Scenario
+from calc.decode import StepTime
+from calc.explain import EXPLANATIONS
+from calc.levers import Lever, Outcome
+from calc.memory import Ledger
+from pages.ui import palette, text
+
+
+def step_sentence(step: StepTime) -> str:
+    """What the step is made of, and what is hidden behind it."""
+    charged = {name: float(term) for name, term in step.charged().items()}
+    parts = ", ".join(
+        f"{palette.QUANTITIES[name].label} {text.si(term, 's')}"
+        for name, term in charged.items()
+        if term != 0
+    )
+    hidden = "weight_read" if bool(step.compute_bound) else "linear_compute"
+    return (
+        f"Step: {parts}. Hidden behind it: {palette.QUANTITIES[hidden].label} "
+        f"{text.si(float(getattr(step, hidden)), 's')}. Not charged at this fidelity: "
+        f"attention FLOPs {text.si(float(step.attention_compute), 's')}."
+    )
+
+
+def memory_sentence(held: Ledger) -> str:
+    """What the memory holds, and what is free or missing."""
+    room = (
+        f"free {text.si(held.free, 'B')}"
+        if held.free >= 0
+        else f"missing {text.si(-held.free, 'B')}"
+    )
+    kept = f", kept back {text.si(held.reserved, 'B')}" if held.reserved else ""
+    return (
+        f"Memory: weights {text.si(held.weights, 'B')}, KV cache {text.si(held.kv_cache, 'B')}, "
+        f"{room}{kept}, of {text.si(held.total, 'B')}."
+    )
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: str = "") -> str:
+    """A Markdown table; `numbers` has an ``r`` for each column to align right.
+
+    It redraws many times faster than Streamlit's table of the same cells.
+    """
+    rule = ["---:" if i < len(numbers) and numbers[i] == "r" else "---" for i in range(len(head))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
+
+
+def symbols(scenario: Scenario) -> list[list[str]]:
+    """The symbols that formulas are written in, each once."""
+    seen: dict[str, list[str]] = {}
+    for entry in EXPLANATIONS.values():
+        for symbol in entry.build(scenario).symbols():
+            seen.setdefault(symbol.name, [f"${symbol.name}$", symbol.meaning, symbol.unit, ""])
+    return [row for name, row in seen.items() if "_{" not in name]
+
+
+def chip_facts(chip: Chip) -> list[list[str]]:
+    """Each published figure of a chip with its source; what is absent is said to be."""
+    figures = {
+        "memory": text.si(chip.memory, "B"),
+        "bandwidth": text.si(chip.bandwidth, "B/s"),
+        **{f"{rate} peak": text.si(peak, "FLOP/s") for rate, peak in chip.peaks.items()},
+        "link_one_way": text.si(chip.link_one_way, "B/s"),
+        "link_two_way": text.si(chip.link_two_way, "B/s"),
+        "chips_per_node": text.count(chip.chips_per_node or float("nan")),
+        "slices": ", ".join(map(str, chip.slices)) or text.UNKNOWN,
+        "power": text.si(chip.power, "W"),
+        "price": f"{text.usd(chip.price.usd_per_hour)} per hour" if chip.price else text.UNKNOWN,
+        **{
+            f"price {i}": f"{text.usd(price.usd_per_hour)} per hour, also printed"
+            for i, price in enumerate(chip.other_prices, 2)
+        },
+    }
+    return [
+        [name.replace("_", " "), text.plain(value), text.plain(chip.sources.get(name, ""))]
+        for name, value in figures.items()
+    ]
+
+
+def model_facts(scenario: Scenario) -> list[list[str]]:
+    """Counts of a model, exact."""
+    model, kv = scenario.model, scenario.kv_format
+    per_token = model.kv_bytes_per_token(kv)
+    return [
+        ["Parameters", text.count(model.total_params)],
+        ["Active per token, input embedding left out", text.count(model.active_params)],
+        [
+            "Active per token, input embedding counted",
+            text.count(model.active_params_with_embedding),
+        ],
+        ["Layers", text.count(model.layers)],
+        [f"KV cache per token, {kv.id}", f"{per_token:,.0f} B ({per_token / 1024:,.1f} KiB)"],
+        ["Longest context", text.count(model.max_context or float("nan"))],
+    ]
+
+
+def levers(now: Outcome, pulled: Sequence[Lever]) -> str:
+    """The levers table: each figure with its change against now."""
+    head = ["Lever", "Time per step", "Token/s per chip", "Largest batch", "USD per Mtoken"]
+    rows = [["**Now**", *_cells(now, now)]]
+    for lever in pulled:
+        cells = _cells(lever.outcome, now) if lever.outcome else [lever.why_not, "", "", ""]
+        rows.append([lever.label, *cells])
+    return markdown(head, rows, " rrrr")
+
+
+def _cells(outcome: Outcome, now: Outcome) -> list[str]:
+    figures = (
+        (text.si(outcome.step_time, "s"), outcome.step_time, now.step_time),
+        (
+            text.rate(outcome.throughput_per_chip),
+            outcome.throughput_per_chip,
+            now.throughput_per_chip,
+        ),
+        (text.count(outcome.max_batch), outcome.max_batch, now.max_batch),
+        (
+            text.usd(outcome.usd_per_million_tokens),
+            outcome.usd_per_million_tokens,
+            now.usd_per_million_tokens,
+        ),
+    )
+    cells = []
+    for words, value, before in figures:
+        shift = "" if value == before else text.change(value, before)
+        cells.append(text.plain(f"{words} ({shift})" if shift else words))
+    return cells

@@ -1,0 +1,72 @@
+"""Numbers and words as people read them: three significant digits, SI prefixes, units."""
+
+from __future__ import annotations
+
+import math
+import re
+
+UNKNOWN = "not published"
+
+_PREFIXES = dict(enumerate(["p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"], -4))
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits, trailing zeros kept, thousands separated."""
+    if not math.isfinite(value):
+        return UNKNOWN
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    places = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(places, 0)}f}"
+
+
+def si(value: float, unit: str) -> str:
+    """A quantity with an SI prefix: ``si(0.00857, "s")`` is ``8.57 ms``."""
+    if not math.isfinite(value):
+        return UNKNOWN
+    if value == 0:
+        return f"0 {unit}"
+    # Rounding first, so that 999.6 µs reads 1.00 ms.
+    rounded = float(f"{abs(value):.2e}")
+    step = min(max(math.floor(math.log10(rounded) / 3), -4), 6)
+    sign = "−" if value < 0 else ""
+    return f"{sign}{significant(rounded / 1000.0**step)} {_PREFIXES[step]}{unit}"
+
+
+def count(value: float) -> str:
+    """A whole number in full, thousands separated."""
+    return UNKNOWN if not math.isfinite(value) else f"{value:,.0f}"
+
+
+def rate(value: float) -> str:
+    """Tokens per second: in full up to five digits, with a prefix beyond."""
+    if math.isfinite(value) and abs(value) >= 1e5:
+        return si(value, "").rstrip()
+    return significant(value)
+
+
+def usd(value: float) -> str:
+    """A price in US dollars."""
+    return UNKNOWN if not math.isfinite(value) else f"${significant(value)}"
+
+
+def percent(share: float) -> str:
+    """A share as per cent."""
+    return UNKNOWN if not math.isfinite(share) else f"{100 * share:.0f} %"
+
+
+def change(new: float, old: float) -> str:
+    """A relative change, with its sign."""
+    if not (math.isfinite(new) and math.isfinite(old)) or old == 0:
+        return ""
+    shift = 100 * (new / old - 1)
+    if abs(shift) < 0.5:
+        return "±0 %"
+    return f"{'+' if shift > 0 else '−'}{abs(shift):,.0f} %"
+
+
+def plain(text: str) -> str:
+    """Text from a preset or a person, safe inside Markdown."""
+    return re.sub(r"([\\`*_{}\[\]()#+!|<>~$:&])", r"\\\1", text.replace("\n", " "))

@@ -1,0 +1,55 @@
+"""The one sentence that answers the Decode page's question, in every regime."""
+
+from __future__ import annotations
+
+import math
+
+from calc import Scenario, decode, memory
+from pages.ui import text
+
+_SPENT_ON = {
+    "kv_read": "reading the KV cache",
+    "weight_read": "reading weights",
+    "linear_compute": "multiplying in the linear layers",
+}
+
+
+def decode_step(
+    scenario: Scenario, step: decode.StepTime, max_batch: int, compute_bound_from: float
+) -> str:
+    """Step time, what takes most of it, where compute takes over, and whether it fits."""
+    if math.isnan(float(step.total)):
+        return _unknown_rate(scenario, step)
+    charged = {name: float(term) for name, term in step.charged().items()}
+    largest = max(charged, key=charged.__getitem__)
+    share = text.percent(charged[largest] / float(step.total))
+    took = (
+        f"One decode step takes **{text.si(float(step.total), 's')}**, "
+        f"{share} of it {_SPENT_ON[largest]}"
+    )
+    crossing = text.count(compute_bound_from)
+    side = (
+        f"the linear layers are compute-bound, as from batch {crossing}"
+        if bool(step.compute_bound)
+        else f"the linear layers stay memory-bound below batch {crossing}"
+    )
+    return f"{took}; {side}. {_fit(scenario, max_batch)}"
+
+
+def _unknown_rate(scenario: Scenario, step: decode.StepTime) -> str:
+    usable = " or ".join(scenario.chip.peaks) or "none"
+    return (
+        f"No dense {text.plain(scenario.compute_format.id)} rate is published for "
+        f"{text.plain(scenario.chip.name)}, so the step time is not known here (published: "
+        f"{usable}). Reading takes **{text.si(float(step.kv_read + step.weight_read), 's')}**."
+    )
+
+
+def _fit(scenario: Scenario, max_batch: int) -> str:
+    chip = text.plain(scenario.chip.name)
+    if scenario.batch <= max_batch:
+        return f"Memory holds {max_batch:,} sequences of this length."
+    needed = f"it takes {memory.min_chips(scenario):,} × {chip}"
+    if max_batch == 0 and memory.weights(scenario) > memory.capacity(scenario):
+        return f"**The weights alone do not fit** on {scenario.n_chips:,}: {needed}."
+    return f"**It does not fit**: memory holds {max_batch:,} sequences; {needed} for this batch."

@@ -1,0 +1,52 @@
+"""Facts as data: models, chips and number formats by id, each figure with its source.
+
+>>> from presets import chips
+>>> chips["tpu-v5e"].bandwidth
+820000000000.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+
+from calc import Chip, Model, NumberFormat
+from presets.loader import (
+    PresetError,
+    Reader,
+    read_chip,
+    read_format,
+    read_model,
+    read_sources,
+    read_tables,
+)
+
+__all__ = ["PresetError", "chips", "formats", "load", "models"]
+
+T = TypeVar("T")
+HERE = Path(__file__).parent
+
+
+def load(files: list[Path], read: Callable[[str, Reader], T]) -> Mapping[str, T]:
+    """Every table of every file, read once; an id may stand in one place only."""
+    items: dict[str, T] = {}
+    for file in files:
+        for id, reader in read_tables(file):
+            if id in items:
+                raise PresetError(file, id, "is defined in another file too")
+            items[id] = read(id, reader)
+    return MappingProxyType(items)
+
+
+_sources = read_sources(HERE / "sources.toml")
+
+formats: Mapping[str, NumberFormat] = load(
+    [HERE / "formats.toml"], lambda id, reader: read_format(id, reader, _sources)
+)
+chips: Mapping[str, Chip] = load(
+    [HERE / "chips" / f"{maker}.toml" for maker in ("google", "nvidia", "amd", "other")],
+    lambda id, reader: read_chip(id, reader, _sources),
+)
+models: Mapping[str, Model] = load(sorted((HERE / "models").glob("*.toml")), read_model)

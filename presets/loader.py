@@ -1,0 +1,298 @@
+"""Reads preset files into `calc` objects, and refuses what cannot be with file, key and reason."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from calc import Block, Chip, Model, NumberFormat, Price, attention, feedforward
+from calc.formats import USES
+
+Table = dict[str, Any]
+
+# Wide enough for any machine, narrow enough to catch GB for bytes or a sparse exaflop.
+PLAUSIBLE = {
+    "memory": (1e8, 1e14),
+    "bandwidth": (1e10, 1e17),
+    "peak": (1e12, 1e18),
+    "link_one_way": (1e8, 1e14),
+    "link_two_way": (1e8, 1e14),
+    "power": (1, 1e5),
+    "price": (0.01, 1e4),
+    "chips_per_node": (1, 1e5),
+}
+RATES = ("bf16", "fp16", "fp8", "int8", "int4", "fp4", "fp6")
+
+
+class PresetError(ValueError):
+    """A preset file that cannot be read as meant."""
+
+    def __init__(self, file: Path, key: str, reason: str) -> None:
+        super().__init__(f"{file.name}: {key}: {reason}")
+
+
+class Reader:
+    """One table of one file, handed out key by key; what nobody asked for is a typo."""
+
+    def __init__(self, file: Path, key: str, table: Any) -> None:
+        self.file, self.key = file, key
+        if not isinstance(table, dict):
+            raise self.error("", "is not a table")
+        self.table: Table = dict(table)
+
+    def error(self, key: str, reason: str) -> PresetError:
+        return PresetError(self.file, ".".join(part for part in (self.key, key) if part), reason)
+
+    def take(self, key: str, kind: type | tuple[type, ...], default: Any = MISSING) -> Any:
+        """The value of `key`, of type `kind`; without a default the key must be there."""
+        if key not in self.table:
+            if default is MISSING:
+                raise self.error(key, "is missing")
+            return default
+        value = self.table.pop(key)
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise self.error(key, f"is not {' or '.join(k.__name__ for k in kinds)}")
+        return value
+
+    def number(self, key: str, low: float, high: float, default: Any = MISSING) -> float:
+        """A finite number within a range."""
+        value: float = self.take(key, (int, float), default)
+        if value is not default and not (math.isfinite(value) and low <= value <= high):
+            raise self.error(key, f"{value:g} is outside {low:g} to {high:g}")
+        return value
+
+    def count(self, key: str, default: Any = MISSING) -> int:
+        """A whole number of at least 1."""
+        value: int = self.take(key, int, default)
+        if value is not default and value < 1:
+            raise self.error(key, f"{value} is less than 1")
+        return value
+
+    def texts(self, key: str, default: Any = MISSING) -> tuple[str, ...]:
+        """A list of texts."""
+        values = self.take(key, list, default)
+        if not all(isinstance(value, str) for value in values):
+            raise self.error(key, "is not a list of texts")
+        return tuple(values)
+
+    def table_of(self, key: str, default: Any = MISSING) -> Reader:
+        """A table within the table."""
+        return Reader(self.file, f"{self.key}.{key}", self.take(key, dict, default))
+
+    def done(self) -> None:
+        """Refuse keys that nothing has read."""
+        for key in self.table:
+            raise self.error(key, "is not a key known here")
+
+
+def read_tables(file: Path) -> Iterator[tuple[str, Reader]]:
+    """Each top-level table of a TOML file."""
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise PresetError(file, "syntax", str(error)) from error
+    for id, table in content.items():
+        yield id, Reader(file, id, table)
+
+
+def read_sources(file: Path) -> dict[str, str]:
+    """Citations by id."""
+    return dict(tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+def cite(reader: Reader, sources: Mapping[str, str]) -> tuple[str, ...]:
+    """The citations that a table names; a fact without one is refused."""
+    ids = reader.texts("sources")
+    if not ids:
+        raise reader.error("sources", "is empty: every figure has a source")
+    for id in ids:
+        if id not in sources:
+            raise reader.error("sources", f"{id} is not in sources.toml")
+    return tuple(sources[id] for id in ids)
+
+
+def read_format(id: str, reader: Reader, sources: Mapping[str, str]) -> NumberFormat:
+    """One number format."""
+    rate = reader.take("rate", str, None)
+    if rate is not None and rate not in RATES:
+        raise reader.error("rate", f"{rate} is not one of {', '.join(RATES)}")
+    uses = reader.texts("uses")
+    if not uses or not set(uses) <= set(USES):
+        raise reader.error("uses", f"is not some of {', '.join(USES)}")
+    number_format = NumberFormat(
+        id=id,
+        name=reader.take("name", str),
+        bits=float(reader.number("bits", 1, 64)),
+        rate=rate,
+        uses=uses,
+        sources=cite(reader, sources),
+        note=reader.take("note", str, ""),
+    )
+    reader.done()
+    return number_format
+
+
+class Facts:
+    """The facts of one chip: reads `{ value, sources, note }` and remembers who said it."""
+
+    def __init__(self, reader: Reader, sources: Mapping[str, str]) -> None:
+        self.reader, self.sources = reader, sources
+        self.cited: dict[str, str] = {}
+
+    def _cite(self, name: str, fact: Reader) -> str:
+        note = fact.take("note", str, "")
+        said = "; ".join(cite(fact, self.sources)) + (f" ({note})" if note else "")
+        fact.done()
+        self.cited[name] = said
+        return said
+
+    def number(self, key: str, default: Any = MISSING) -> Any:
+        """A plausible figure, or the default when the file leaves it unknown."""
+        if key not in self.reader.table and default is not MISSING:
+            return default
+        fact = self.reader.table_of(key)
+        value = fact.number("value", *PLAUSIBLE[key])
+        self._cite(key, fact)
+        return value
+
+    def slices(self) -> tuple[int, ...]:
+        """Chip counts that can be had, ascending."""
+        if "slices" not in self.reader.table:
+            return ()
+        fact = self.reader.table_of("slices")
+        counts = fact.take("value", list)
+        if not counts or any(type(c) is not int or c < 1 for c in counts):
+            raise fact.error("value", "is not a list of chip counts")
+        self._cite("slices", fact)
+        return tuple(sorted(counts))
+
+    def peaks(self) -> dict[str, float]:
+        """Dense peak rates by rate key."""
+        table = self.reader.table_of("peaks")
+        rates = {}
+        for rate in list(table.table):
+            if rate not in RATES:
+                raise table.error(rate, f"is not one of {', '.join(RATES)}")
+            fact = table.table_of(rate)
+            rates[rate] = float(fact.number("value", *PLAUSIBLE["peak"]))
+            self._cite(f"{rate} peak", fact)
+        return rates
+
+    def price(self, fact: Reader, name: str) -> Price:
+        """One printed price."""
+        usd = fact.number("value", *PLAUSIBLE["price"])
+        return Price(float(usd), self._cite(name, fact))
+
+    def prices(self) -> tuple[Price | None, tuple[Price, ...]]:
+        """The price used, and what else was printed."""
+        used = None
+        if "price" in self.reader.table:
+            used = self.price(self.reader.table_of("price"), "price")
+        others = tuple(
+            self.price(
+                Reader(self.reader.file, f"{self.reader.key}.other_prices", item), f"price {i}"
+            )
+            for i, item in enumerate(self.reader.take("other_prices", list, []), 2)
+        )
+        return used, others
+
+
+def read_chip(id: str, reader: Reader, sources: Mapping[str, str]) -> Chip:
+    """One accelerator."""
+    facts = Facts(reader, sources)
+    price, other_prices = facts.prices()
+    chip = Chip(
+        id=id,
+        name=reader.take("name", str),
+        vendor=reader.take("vendor", str),
+        memory=float(facts.number("memory")),
+        bandwidth=float(facts.number("bandwidth")),
+        peaks=facts.peaks(),
+        topology=reader.take("topology", str, ""),
+        link_one_way=float(facts.number("link_one_way", math.nan)),
+        link_two_way=float(facts.number("link_two_way", math.nan)),
+        chips_per_node=facts.number("chips_per_node", None),
+        slices=facts.slices(),
+        power=float(facts.number("power", math.nan)),
+        price=price,
+        other_prices=other_prices,
+        sources=facts.cited,
+        notes=reader.texts("notes", []),
+    )
+    reader.done()
+    return chip
+
+
+def read_layer(reader: Reader, kinds: Mapping[str, type]) -> Any:
+    """A layer: its kind names a class, its keys are the fields of the class."""
+    kind = reader.take("kind", str)
+    if kind not in kinds:
+        raise reader.error("kind", f"{kind} is not one of {', '.join(kinds)}")
+    arguments = {}
+    for field in fields(kinds[kind]):
+        if field.type == "bool":
+            arguments[field.name] = reader.take(field.name, bool, field.default)
+        else:
+            arguments[field.name] = reader.take(field.name, int, field.default)
+            if arguments[field.name] < (field.name not in MAY_BE_ZERO):
+                raise reader.error(field.name, f"{arguments[field.name]} is too small")
+    try:
+        return kinds[kind](**arguments)
+    except ValueError as error:
+        raise reader.error("", str(error)) from error
+
+
+MAY_BE_ZERO = ("q_rank", "shared_width")
+
+
+def read_attention(reader: Reader) -> attention.Attention:
+    """An attention layer, windowed if the table says so."""
+    window = reader.count("window", None)
+    layer: attention.Attention = read_layer(reader, attention.KINDS)
+    reader.done()
+    return layer if window is None else attention.SlidingWindow(layer, window)
+
+
+def read_block(reader: Reader) -> Block:
+    """One block of equal layers."""
+    feed = reader.table_of("feedforward")
+    block = Block(
+        count=reader.count("count"),
+        attention=read_attention(reader.table_of("attention")),
+        feedforward=read_layer(feed, feedforward.KINDS),
+        norms=reader.count("norms", 2),
+    )
+    feed.done()
+    reader.done()
+    return block
+
+
+def read_model(id: str, reader: Reader) -> Model:
+    """One decoder."""
+    blocks = reader.take("blocks", list)
+    sources = reader.texts("sources")
+    if not sources:
+        raise reader.error("sources", "is empty: every model has a source")
+    model = Model(
+        id=id,
+        name=reader.take("name", str),
+        d_model=reader.count("d_model"),
+        vocabulary=reader.count("vocabulary"),
+        tied=reader.take("tied", bool),
+        blocks=tuple(
+            read_block(Reader(reader.file, f"{id}.blocks[{i}]", block))
+            for i, block in enumerate(blocks)
+        ),
+        max_context=reader.count("max_context", None),
+        sources=sources,
+        note=reader.take("note", str, ""),
+    )
+    if not model.blocks:
+        raise reader.error("blocks", "is empty")
+    reader.done()
+    return model

@@ -1,0 +1,117 @@
+"""A browser and a served app, found and started by the tests themselves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+LAUNCH_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
+
+
+class NoBrowserError(RuntimeError):
+    """No browser could be found or installed."""
+
+
+def find_browser() -> str:
+    """Path of a Chromium: $BROWSER_PATH, an installed one, Playwright's, else Debian's package.
+
+    Raises
+    ------
+    NoBrowserError
+        With one line that says what to install.
+    """
+    named = os.environ.get("BROWSER_PATH")
+    if named:
+        if not Path(named).exists():
+            raise NoBrowserError(f"BROWSER_PATH is {named}, where there is no file")
+        return named
+    return _installed() or _from_playwright() or _from_debian() or _give_up()
+
+
+def _installed() -> str | None:
+    found = [path for path in map(shutil.which, INSTALLED) if path]
+    return found[0] if found else MAC if Path(MAC).exists() else None
+
+
+def _from_playwright() -> str | None:
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    command = [sys.executable, "-m", "playwright", "install", "chromium"]
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    if not Path(path).exists():
+        _quietly(command, seconds=300)
+    return path if Path(path).exists() else None
+
+
+def _from_debian() -> str | None:
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        return None
+    _quietly(["apt-get", "update", "-qq"], seconds=300)
+    _quietly(["apt-get", "install", "-y", "-qq", "chromium"], seconds=600)
+    return _installed()
+
+
+def _quietly(command: list[str], seconds: float) -> None:
+    try:
+        subprocess.run(command, timeout=seconds, capture_output=True, check=False)
+    except subprocess.TimeoutExpired:
+        return
+
+
+def _give_up() -> str:
+    raise NoBrowserError(
+        "No browser for the browser tests: install Chromium or Chrome, or set BROWSER_PATH to one"
+    )
+
+
+@contextmanager
+def serve(app: Path = ROOT / "app.py") -> Iterator[str]:
+    """A freshly started server of the app on a free port; its address."""
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(app), f"--server.port={port}"]
+    server = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    url = f"http://localhost:{port}"
+    try:
+        _wait_until_healthy(url, server)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+
+
+def _wait_until_healthy(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            raise RuntimeError(f"the server stopped with code {server.returncode}")
+        try:
+            # The script is not run by this: the first page request stays the first.
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            pass
+        time.sleep(0.1)
+    raise RuntimeError(f"no answer from {url} within {seconds} s")

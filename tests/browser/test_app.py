@@ -1,0 +1,237 @@
+"""What a person does, in real Chromium."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser.environment import serve
+from playwright.sync_api import Browser, Page, expect
+
+IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
+METRIC = "[data-testid=stMetric]"
+
+
+def visit(tab: Page, url: str) -> None:
+    tab.goto(url)
+    tab.wait_for_selector(IDLE)
+    expect(tab.get_by_role("heading", level=1)).to_be_visible(timeout=20_000)
+
+
+def metric(tab: Page, label: str) -> str:
+    card = tab.locator(METRIC).filter(has_text=re.compile(f"^{re.escape(label)}"))
+    return card.locator("[data-testid=stMetricValue]").first.inner_text()
+
+
+def expect_metric(tab: Page, label: str, value: str) -> None:
+    card = tab.locator(METRIC).filter(has_text=re.compile(f"^{re.escape(label)}"))
+    expect(card.locator("[data-testid=stMetricValue]").first).to_have_text(value)
+
+
+def expect_charts(tab: Page, number: int = 2) -> None:
+    expect(tab.locator(".js-plotly-plot .main-svg").first).to_be_visible(timeout=20_000)
+    expect(tab.locator(".js-plotly-plot")).to_have_count(number)
+
+
+def query(tab: Page) -> dict[str, list[str]]:
+    return parse_qs(urlparse(tab.url).query)
+
+
+def no_exception(tab: Page) -> None:
+    expect(tab.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def test_first_request_to_a_fresh_server_may_be_a_deep_link(chromium: Browser) -> None:
+    """A folder named pages/ makes a fresh server run the page file alone; the guard starts over."""
+    with serve() as url:
+        tab = chromium.new_page()
+        visit(tab, f"{url}/about?chip=h100-sxm&b=77")
+        expect(tab.get_by_role("heading", level=1)).to_have_text("About the ledger")
+        expect(tab.get_by_test_id("stSidebar").get_by_label("Chip", exact=True)).to_be_visible()
+        expect(tab.get_by_text("page not found")).to_have_count(0)
+        expect(tab.get_by_text("3.35 TB/s")).to_be_visible()
+        expect(tab.get_by_role("link", name="Decode")).to_be_visible()
+        assert query(tab) == {"chip": ["h100-sxm"], "b": ["77"]}
+        no_exception(tab)
+        tab.close()
+
+
+def test_the_page_opens_with_its_numbers_and_charts(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_metric(tab, "Step time", "8.57 ms")
+    expect_metric(tab, "Compute-bound at", "batch 120")
+    expect_charts(tab)
+    figure = tab.get_by_role("figure").first
+    expect(figure).to_have_attribute("aria-label", re.compile("weight read 5.30 ms"))
+    no_exception(tab)
+
+
+def total_at_batch(tab: Page) -> float:
+    """The marker's height in the step-time chart: what is drawn, not what was sent."""
+    found: float = tab.evaluate(
+        "() => { const data = document.querySelector('.js-plotly-plot').data;"
+        " return data[data.length - 1].y[0]; }"
+    )
+    return found
+
+
+def test_moving_a_slider_changes_chart_numbers_and_link_without_history(
+    tab: Page, app: str
+) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    before, depth = total_at_batch(tab), tab.evaluate("history.length")
+    slider = tab.get_by_role("slider", name="Batch")
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(tab).to_have_url(re.compile(r"[?&]b=40\b"))
+    expect_metric(tab, "Step time", "9.39 ms")
+    tab.wait_for_function(
+        "before => document.querySelector('.js-plotly-plot').data.at(-1).y[0] > before", arg=before
+    )
+    assert tab.evaluate("history.length") == depth
+
+
+def test_an_exact_number_can_be_typed_and_back_restores(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_metric(tab, "Step time", "8.57 ms")
+    box = tab.get_by_label("Batch, exact")
+    box.fill("37")
+    box.press("Enter")
+    expect(tab).to_have_url(re.compile(r"[?&]b=37\b"))
+    expect_metric(tab, "Step time", "9.08 ms")
+    tab.go_back()
+    expect_metric(tab, "Step time", "8.57 ms")
+    expect(box).to_have_value("32")
+    tab.go_forward()
+    expect_metric(tab, "Step time", "9.08 ms")
+    expect(box).to_have_value("37")
+
+
+def test_navigation_is_one_history_entry_and_keeps_the_scenario(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/?b=77&chip=h100-sxm")
+    expect_charts(tab)
+    depth, numbers = tab.evaluate("history.length"), metric(tab, "Step time")
+    tab.get_by_role("link", name="About").first.click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("About the ledger")
+    tab.wait_for_selector(IDLE)
+    assert tab.evaluate("history.length") == depth + 1
+    assert query(tab) == {"b": ["77"], "chip": ["h100-sxm"]}
+    tab.go_back()
+    expect_metric(tab, "Step time", numbers)
+    tab.get_by_role("link", name="About").first.click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("About the ledger")
+    tab.get_by_role("link", name="Decode").first.click()
+    expect_metric(tab, "Step time", numbers)
+    assert query(tab) == {"b": ["77"], "chip": ["h100-sxm"]}
+
+
+def test_a_shared_link_reproduces_the_numbers_in_a_new_browser(
+    tab: Page, app: str, chromium: Browser
+) -> None:
+    visit(tab, f"{app}/?model=gemma-3-27b&chip=h200&n=8&w=bf16&kv=bf16&b=48&s=32768&u=0.9")
+    expect_charts(tab)
+    tab.get_by_role("button", name="Share").click()
+    code = tab.get_by_test_id("stCode")
+    expect(code).to_be_visible()
+    shared = code.inner_text().strip().replace("\n", "")
+    assert set(parse_qs(urlparse(shared).query)) == {
+        "v", "model", "chip", "n", "u", "w", "kv", "c", "b", "s",
+    }  # fmt: skip
+    other = chromium.new_context().new_page()
+    visit(other, shared)
+    for label in ("Step time", "Token/s per chip", "Largest batch", "USD per Mtoken"):
+        expect_metric(other, label, metric(tab, label))
+    expect(other.get_by_text("read with changes")).to_have_count(0)
+    other.context.close()
+
+
+BROKEN = "b=0&n=-3&s=nan&u=1e999&model=<img src=x onerror=alert(1)>&chip=&w=bf17&c=q6-k&b=2"
+
+
+def test_a_broken_link_is_named_and_survived(tab: Page, app: str) -> None:
+    alerts: list[str] = []
+    tab.on("dialog", lambda dialog: alerts.append(dialog.message))
+    visit(tab, f"{app}/?{BROKEN}")
+    notice = tab.locator(".st-key-link-notice")
+    expect(notice).to_contain_text("Batch (b) in the link is outside 1 to 65,536; 32 is used.")
+    for label in ("Chips (n)", "Context (s)", "Usable memory (u)", "Model (model)", "Chip (chip)"):
+        expect(notice).to_contain_text(f"{label} in the link is")
+    expect_metric(tab, "Step time", "8.57 ms")
+    assert query(tab) == {}
+    assert not alerts
+    assert notice.locator("img").count() == 0
+    no_exception(tab)
+    notice.get_by_role("button", name="Dismiss").click()
+    expect(notice).to_have_count(0)
+
+
+def test_a_huge_query_is_survived(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/?b=64&junk={'x' * 60_000}&model={'y' * 40_000}")
+    expect(tab.locator(".st-key-link-notice")).to_contain_text("Model (model)")
+    expect_metric(tab, "Step time", "11.8 ms")
+    no_exception(tab)
+
+
+def test_what_does_not_fit_is_drawn_grey(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/?n=1")
+    expect(tab.get_by_text("The weights alone do not fit")).to_be_visible()
+    expect_charts(tab)
+    # 0.24 grey over the whole plot.
+    assert tab.evaluate(
+        "() => [...document.querySelectorAll('.shapelayer path')]"
+        ".some(path => getComputedStyle(path).fill === 'rgb(138, 145, 155)')"
+    )
+
+
+def test_an_explanation_shows_formula_and_numbers(tab: Page, app: str) -> None:
+    visit(tab, app)
+    tab.get_by_text("Explain a number").click()
+    expect(tab.get_by_test_id("stExpander").locator(".katex-display")).to_have_count(2)
+    expect(tab.get_by_text("dense peak of one chip in compute format")).to_be_visible()
+    no_exception(tab)
+
+
+SIZES = [(1440, 900), (1024, 768), (390, 844)]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("path", ["", "about"])
+def test_nothing_overflows(
+    chromium: Browser, app: str, path: str, width: int, height: int, theme: str
+) -> None:
+    context = chromium.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if theme == "dark" else "light",
+    )
+    tab = context.new_page()
+    visit(tab, f"{app}/{path}")
+    if not path:
+        expect_charts(tab)
+    wider: int = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wider <= 0
+    context.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["", "about"])
+def test_axe_finds_nothing_serious(chromium: Browser, app: str, path: str, theme: str) -> None:
+    context = chromium.new_context(
+        viewport={"width": 1440, "height": 900},
+        color_scheme="dark" if theme == "dark" else "light",
+    )
+    tab = context.new_page()
+    visit(tab, f"{app}/{path}")
+    if not path:
+        expect_charts(tab)
+    found = Axe().run(tab)
+    serious = [
+        f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"
+        for violation in found.response["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+    assert not serious
+    context.close()

@@ -1,0 +1,90 @@
+"""Explanations evaluate to the numbers on screen."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose
+from scenarios import scenario
+from test_properties import scenarios
+
+from calc import Scenario, cost, decode, memory, roofline
+from calc.explain import EXPLANATIONS
+from calc.expression import Floor, Maximum, Number, Power, Symbol, number_latex
+from presets import chips, models
+
+
+def computed(s: Scenario) -> dict[str, float]:
+    """Every explained quantity by the module that computes it for the page."""
+    step = decode.step_time(s)
+    return {
+        "step_time": float(step.total),
+        "kv_read": float(step.kv_read),
+        "weight_read": float(step.weight_read),
+        "linear_compute": float(step.linear_compute),
+        "throughput": float(step.throughput),
+        "throughput_per_chip": float(step.throughput_per_chip),
+        "compute_bound_batch": roofline.compute_bound_batch(s),
+        "max_batch": float(memory.max_batch(s)),
+        "weights": memory.weights(s),
+        "kv_cache": float(memory.kv_cache(s)),
+        "kv_per_sequence": float(memory.kv_per_sequence(s)),
+        "usd_per_million_tokens": float(cost.per_million_tokens(s, step)),
+    }
+
+
+def test_every_quantity_is_explained() -> None:
+    assert set(EXPLANATIONS) == set(computed(scenario()))
+
+
+@given(scenarios())
+@settings(max_examples=60)
+def test_formulas_give_the_numbers_shown(s: Scenario) -> None:
+    for id, shown in computed(s).items():
+        formula = EXPLANATIONS[id].build(s)
+        # A quotient that lands on a whole number may be floored to its neighbour.
+        slack = 1 if id == "max_batch" else 0
+        assert_allclose(formula.value, shown, rtol=1e-9, atol=slack, equal_nan=True)
+        assert formula.latex().count("{") == formula.latex().count("}")
+        assert formula.latex(numbers=True).count(r"\left") == formula.latex(True).count(r"\right")
+
+
+@pytest.mark.parametrize("model", models)
+@pytest.mark.parametrize("chip", chips)
+def test_every_preset_is_explained(model: str, chip: str) -> None:
+    s = scenario(model, chip)
+    for entry in EXPLANATIONS.values():
+        assert entry.build(s).latex(numbers=True)
+
+
+def test_expressions_print_and_evaluate() -> None:
+    a, b = Symbol("a", 6, "m", "a length"), Symbol("b", 4, "s", "a time")
+    speed = (a + 2) * b / (b - 1)
+    assert speed.value == pytest.approx(32 / 3)
+    assert speed.latex() == r"\frac{\left(a + 2\right)\,b}{b - 1}"
+    assert speed.latex(numbers=True) == r"\frac{\left(6 + 2\right) \cdot 4}{4 - 1}"
+    assert [s.name for s in speed.symbols()] == ["a", "b", "b"]
+    assert Maximum(a, b).value == 6
+    assert Floor(a / b).value == 1
+    assert Floor(b - a).value == 0
+    assert Power(Number(2), b).value == 16
+    assert (3 * a).value == 18
+
+
+def test_unknown_stays_unknown() -> None:
+    unknown = Symbol("x", math.nan, "", "")
+    assert math.isnan(Maximum(unknown, Number(1)).value)
+    assert math.isnan(Floor(unknown).value)
+    assert math.isnan((Number(1) / Number(0)).value)
+    assert number_latex(math.nan) == r"\text{not published}"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(16, "16"), (163840, "163840"), (8.2e11, r"8.2\times 10^{11}"), (1e6, "10^{6}"),
+     (0.008571090419, "0.008571"), (120.1219, "120.1"), (1.5e-7, r"1.5\times 10^{-7}")],
+)  # fmt: skip
+def test_numbers_in_formulas(value: float, shown: str) -> None:
+    assert number_latex(value) == shown

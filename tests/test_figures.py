@@ -1,0 +1,95 @@
+"""Figures are built unvalidated for speed; here every one is validated and its data read back."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from scenarios import scenario
+
+from calc import Scenario, decode, memory, roofline
+from pages.ui import figures, verdict
+
+SCENARIOS = {
+    "default": scenario(),
+    "experts": scenario("deepseek-v3", "h100-sxm", w="fp8", kv="fp8", c="fp8"),
+    "does not fit": scenario("deepseek-v3", n_chips=1),
+    "unknown rate": scenario(chip="rtx-5090"),
+    "batch one": scenario("qwen3-0.6b", batch=1, context=1),
+    "largest": scenario(batch=65536, context=1 << 24),
+    "kept back": scenario(usable_memory=0.9),
+}
+
+
+def drawn(s: Scenario, log: bool) -> tuple[go.Figure, go.Figure]:
+    step, largest = decode.step_time(s), int(memory.max_batch(s))
+    crossing = roofline.compute_bound_batch(s)
+    sweep = decode.batch_sweep(decode.sweep_end(s, largest, crossing), [largest, s.batch])
+    return (
+        figures.step_time(
+            decode.step_time(s, batch=sweep),
+            step,
+            compute_bound_from=crossing,
+            max_batch=largest,
+            log=log,
+            dark=False,
+        ),
+        figures.frontier(
+            decode.frontier(s, sweep),
+            step,
+            memory.ledger(s),
+            max_batch=largest,
+            log=log,
+            dark=False,
+        ),
+    )
+
+
+@pytest.mark.parametrize("log", [True, False])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_figures_are_valid_plotly(name: str, log: bool) -> None:
+    for figure in drawn(SCENARIOS[name], log):
+        go.Figure(figure.to_dict())  # raises on any unknown or impossible property
+
+
+def test_step_figure_shows_the_computed_step() -> None:
+    step, _ = drawn(scenario(), True)
+    total = next(trace for trace in step.data if trace["name"] == "step")
+    at = int(np.flatnonzero(np.asarray(total["x"]) == 32)[0])
+    assert total["y"][at] == pytest.approx(8.571, abs=1e-3)
+
+
+def shape_labels(figure: go.Figure) -> str:
+    return " ".join(shape["label"]["text"] or "" for shape in figure.layout.shapes)
+
+
+def test_regions_are_shaded_and_named() -> None:
+    step, _ = drawn(scenario(), True)
+    bands = [shape for shape in step.layout.shapes if shape["xref"] == "x"]
+    assert [band["x0"] for band in bands] == pytest.approx([120.12, 138], abs=0.01)
+    assert "compute-bound from 120" in shape_labels(step)
+    assert "does not fit beyond 138" in shape_labels(step)
+
+
+def test_a_model_that_does_not_fit_is_grey_everywhere_not_gone() -> None:
+    step, frontier = drawn(SCENARIOS["does not fit"], True)
+    grey = [shape for shape in step.layout.shapes if shape["xref"] == "x"][-1]
+    assert grey["x0"] == 1
+    assert "does not fit at any batch" in shape_labels(step)
+    assert len(frontier.data[1]["x"]) > 10
+
+
+def test_verdict_in_every_regime() -> None:
+    def sentence(s: Scenario) -> str:
+        step, largest = decode.step_time(s), int(memory.max_batch(s))
+        return verdict.decode_step(s, step, largest, roofline.compute_bound_batch(s))
+
+    assert sentence(scenario()) == (
+        "One decode step takes **8.57 ms**, 62 % of it reading weights; the linear layers stay "
+        "memory-bound below batch 120. Memory holds 138 sequences of this length."
+    )
+    assert "reading the KV cache" in sentence(scenario(batch=128))
+    assert "multiplying in the linear layers" in sentence(scenario(batch=512, context=128))
+    assert "it takes 128 × TPU v5e for this batch" in sentence(scenario(batch=1024))
+    assert "**The weights alone do not fit** on 1" in sentence(scenario(n_chips=1))
+    assert "No dense bf16 rate is published for RTX 5090" in sentence(scenario(chip="rtx-5090"))

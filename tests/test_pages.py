@@ -1,0 +1,120 @@
+"""Pages in Streamlit's own harness: every page with every preset, links, notices."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from presets import chips, models
+
+APP = "../app.py"
+
+
+def opened(page: str | None = None, **query: str) -> AppTest:
+    test = AppTest.from_file(APP, default_timeout=30)
+    for key, value in query.items():
+        test.query_params[key] = value
+    if page:
+        test.switch_page(page)
+    test.run()
+    assert not test.exception
+    return test
+
+
+def metrics(test: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in test.metric}
+
+
+def words(test: AppTest) -> str:
+    return "\n".join(markdown.value for markdown in test.markdown)
+
+
+def test_default_numbers() -> None:
+    assert metrics(opened()) == {
+        "Step time": "8.57 ms",
+        "Token/s": "3,730",
+        "Token/s per chip": "233",
+        "Compute-bound at": "batch 120",
+        "Largest batch": "138",
+        "USD per Mtoken": "$1.43",
+    }
+
+
+def test_a_link_sets_every_control() -> None:
+    test = opened(model="deepseek-v3", chip="h100-sxm", n="24", w="fp8", kv="fp8", c="fp8", b="37")
+    assert test.select_slider(key="b").value == 37
+    assert test.number_input(key="b-exact").value == 37
+    assert test.selectbox(key="model").value == "deepseek-v3"
+    assert any("DeepSeek-V3 / R1 · 24 × H100 SXM" in caption.value for caption in test.caption)
+
+
+def test_moving_the_slider_changes_the_numbers() -> None:
+    test = opened()
+    test.select_slider(key="b").set_value(64).run()
+    assert metrics(test)["Step time"] == "11.8 ms"
+    assert test.number_input(key="b-exact").value == 64
+
+
+def test_an_exact_number_moves_the_slider() -> None:
+    test = opened()
+    test.number_input(key="s-exact").set_value(8191).run()
+    assert not test.exception
+    assert test.select_slider(key="s").value == 8191
+
+
+def test_a_bad_link_shows_a_notice_and_the_defaults() -> None:
+    test = opened(b="-5", model="<script>alert(1)</script>", c="q4-k-m")
+    text = words(test)
+    assert "Batch (b) in the link is outside 1 to 65,536; 32 is used." in text
+    assert "Model (model) in the link is not known here; llama-3-70b is used." in text
+    assert "Compute (c) in the link is not a format for compute; bf16 is used." in text
+    assert "script" not in text
+    assert metrics(test)["Step time"] == "8.57 ms"
+
+
+def test_a_notice_can_be_dismissed() -> None:
+    test = opened(b="-5")
+    test.button[0].click().run()
+    assert "in the link is" not in words(test)
+
+
+def test_what_does_not_fit_is_said_with_the_chips_it_takes() -> None:
+    test = opened(n="1")
+    assert "The weights alone do not fit" in words(test)
+    assert "it takes 8 × TPU v5e" in words(test)
+    assert metrics(test)["Largest batch"] == "0"
+
+
+def test_an_unpublished_rate_is_said_not_invented() -> None:
+    test = opened(chip="rtx-5090", n="8")
+    assert metrics(test)["Step time"] == "not published"
+    assert "No dense bf16 rate is published for RTX 5090" in words(test)
+
+
+def test_levers_and_explanation() -> None:
+    test = opened()
+    assert r"| Double chips | 4.29 ms \(−50 %\) | 233 | 328" in words(test)
+
+
+@pytest.mark.parametrize("model", models)
+def test_every_model_opens(model: str) -> None:
+    test = opened(model=model, chip="h200", n="64")
+    assert metrics(test)["Step time"] != "not published"
+
+
+@pytest.mark.parametrize("chip", chips)
+def test_every_chip_opens(chip: str) -> None:
+    assert opened(chip=chip).metric
+    assert opened("pages/about.py", chip=chip).markdown
+
+
+def test_about_cites_the_sources_of_the_chosen_chip() -> None:
+    text = words(opened("pages/about.py", chip="h100-sxm"))
+    assert "3.35 TB/s" in text
+    assert "NVIDIA H100 product page" in text
+
+
+def test_a_page_keeps_the_scenario_it_does_not_use() -> None:
+    test = opened("pages/about.py", b="77")
+    assert test.select_slider(key="b").value == 77
+    assert test.select_slider(key="b").disabled

@@ -1,0 +1,196 @@
+"""Presets: enough of them, every figure with a source, and bad files refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from calc import Chip, Model
+from presets import PresetError, chips, formats, load, models
+from presets.loader import Reader, read_chip, read_format, read_model
+
+REQUIRED_MODELS = [
+    "llama-2-7b",
+    "llama-2-13b",
+    "llama-2-70b",
+    "llama-3-8b",
+    "llama-3-70b",
+    "llama-3.1-8b",
+    "llama-3.1-70b",
+    "llama-3.1-405b",
+    "llama-3.2-1b",
+    "llama-3.2-3b",
+    "llama-3.3-70b",
+    "mistral-7b",
+    "mixtral-8x7b",
+    "qwen2.5-7b",
+    "qwen2.5-14b",
+    "qwen2.5-32b",
+    "qwen2.5-72b",
+    "qwen3-8b",
+    "qwen3-14b",
+    "qwen3-32b",
+    "qwen3-30b-a3b",
+    "qwen3-235b-a22b",
+    "gemma-2-9b",
+    "gemma-2-27b",
+    "gemma-3-4b",
+    "gemma-3-12b",
+    "gemma-3-27b",
+    "deepseek-v2-lite",
+    "deepseek-v2",
+    "deepseek-v3",
+    "gpt-oss-20b",
+    "gpt-oss-120b",
+    "kimi-k2",
+]
+REQUIRED_CHIPS = [
+    "tpu-v4p",
+    "tpu-v5e",
+    "tpu-v5p",
+    "tpu-v6e",
+    "a100-40-sxm",
+    "a100-80-sxm",
+    "l4",
+    "l40s",
+    "h100-sxm",
+    "h200",
+    "h20",
+    "b200",
+    "gb200-nvl72",
+    "mi300x",
+    "mi355x",
+    "rtx-4090",
+    "rtx-5090",
+    "gaudi3",
+    "trainium2",
+]
+REQUIRED_FORMATS = ["bf16", "fp16", "fp8", "int8", "int4", "int4-g128", "mxfp4", "nvfp4", "q4-k-m"]
+
+
+def test_required_presets_are_there() -> None:
+    assert set(REQUIRED_MODELS) <= set(models)
+    assert set(REQUIRED_CHIPS) <= set(chips)
+    assert set(REQUIRED_FORMATS) <= set(formats)
+
+
+@pytest.mark.parametrize("model", models.values(), ids=lambda model: model.id)
+def test_models_have_sources(model: Model) -> None:
+    assert model.sources
+
+
+@pytest.mark.parametrize("chip", chips.values(), ids=lambda chip: chip.id)
+def test_every_figure_of_a_chip_has_a_source(chip: Chip) -> None:
+    known = ["memory", "bandwidth", *(f"{rate} peak" for rate in chip.peaks)]
+    known += ["slices"] * bool(chip.slices) + ["price"] * bool(chip.price)
+    assert all(chip.sources[name] for name in known)
+
+
+def test_v5e_uses_the_bandwidth_of_the_worked_examples_and_notes_the_conflict() -> None:
+    v5e = chips["tpu-v5e"]
+    assert v5e.bandwidth == 8.2e11
+    assert "8.1e11" in v5e.sources["bandwidth"]
+
+
+def test_dense_peaks_not_sparse_ones() -> None:
+    assert chips["h100-sxm"].peaks["bf16"] == 9.89e14
+    assert chips["h100-sxm"].peaks["fp8"] == 1.979e15
+
+
+def test_format_sizes_count_their_scales() -> None:
+    sizes = {id: formats[id].bits for id in ("int4", "int4-g128", "int4-g32", "nvfp4", "mxfp4")}
+    assert sizes == {"int4": 4, "int4-g128": 4.125, "int4-g32": 4.5, "nvfp4": 4.5, "mxfp4": 4.25}
+
+
+SOURCES = {"S": "somewhere"}
+MODEL = """
+[m]
+name = "M"
+d_model = 64
+vocabulary = 1000
+tied = false
+sources = ["config.json"]
+[[m.blocks]]
+count = 2
+attention = { kind = "grouped-query", heads = 4, kv_heads = 2, head_dim = 16 }
+feedforward = { kind = "dense", width = 128 }
+"""
+CHIP = """
+[c]
+name = "C"
+vendor = "V"
+memory = { value = 16e9, sources = ["S"] }
+bandwidth = { value = 8e11, sources = ["S"] }
+[c.peaks]
+bf16 = { value = 2e14, sources = ["S"] }
+"""
+FORMAT = """
+[f]
+name = "F"
+bits = 8
+uses = ["weights"]
+sources = ["S"]
+"""
+
+Read = Callable[[str, Reader], object]
+CASES: list[tuple[str, Callable[..., object], str, str, str]] = [
+    (MODEL, read_model, "d_model", "d_modle", "m.d_model: is missing"),
+    (MODEL, read_model, "tied = false", "tied = false\nties = 1", "m.ties: is not a key known"),
+    (MODEL, read_model, "kv_heads = 2", "kv_heads = 3", "heads 4 is not a multiple of kv_heads 3"),
+    (MODEL, read_model, "kv_heads = 2", "kv_heads = 0", "kv_heads: 0 is too small"),
+    (MODEL, read_model, "head_dim = 16", "hd = 16", "attention.head_dim: is missing"),
+    (MODEL, read_model, "head_dim = 16", "head_dim = 16, q = 1", "attention.q: is not a key"),
+    (MODEL, read_model, '"grouped-query"', '"magic"', "kind: magic is not one of grouped-query"),
+    (MODEL, read_model, "count = 2", "count = -2", "m.blocks[0].count: -2 is less than 1"),
+    (MODEL, read_model, "width = 128", 'width = "128"', "feedforward.width: is not int"),
+    (MODEL, read_model, '["config.json"]', "[]", "m.sources: is empty"),
+    (MODEL, read_model, "[m]", "[m", "syntax"),
+    (CHIP, read_chip, "memory = { value = 16e9", "memory = { value = 16", "memory.value: 16 is"),
+    (CHIP, read_chip, "value = 8e11", "value = nan", "bandwidth.value: nan is outside"),
+    (CHIP, read_chip, "value = 8e11", "value = true", "bandwidth.value: is not int or float"),
+    (CHIP, read_chip, "bf16 =", "bf61 =", "c.peaks.bf61: is not one of bf16"),
+    (CHIP, read_chip, 'value = 2e14, sources = ["S"]', "value = 2e14", "bf16.sources: is missing"),
+    (CHIP, read_chip, '2e14, sources = ["S"]', '2e14, sources = ["T"]', "T is not in sources.toml"),
+    (CHIP, read_chip, 'vendor = "V"', "", "c.vendor: is missing"),
+    (FORMAT, read_format, "bits = 8", "bits = 0", "f.bits: 0 is outside"),
+    (FORMAT, read_format, '["weights"]', '["wieghts"]', "f.uses: is not some of"),
+    (FORMAT, read_format, "bits = 8", 'bits = 8\nrate = "bf61"', "f.rate: bf61 is not one of"),
+]
+
+
+def reading(read: Callable[..., object]) -> Read:
+    if read is read_model:
+        return read
+    return lambda id, reader: read(id, reader, SOURCES)
+
+
+GOOD = [(MODEL, read_model), (CHIP, read_chip), (FORMAT, read_format)]
+
+
+@pytest.mark.parametrize(("text", "read"), GOOD)
+def test_good_files_are_read(text: str, read: Callable[..., object], tmp_path: Path) -> None:
+    file = tmp_path / "good.toml"
+    file.write_text(text, encoding="utf-8")
+    assert len(load([file], reading(read))) == 1
+
+
+@pytest.mark.parametrize(("text", "read", "old", "new", "reason"), CASES)
+def test_bad_files_are_refused_with_file_key_and_reason(
+    text: str, read: Callable[..., object], old: str, new: str, reason: str, tmp_path: Path
+) -> None:
+    assert old in text
+    file = tmp_path / "bad.toml"
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(PresetError) as refused:
+        load([file], reading(read))
+    assert str(refused.value).startswith("bad.toml: ")
+    assert reason in str(refused.value)
+
+
+def test_an_id_defined_twice_is_refused(tmp_path: Path) -> None:
+    for name in ("a.toml", "b.toml"):
+        (tmp_path / name).write_text(MODEL, encoding="utf-8")
+    with pytest.raises(PresetError, match="another file"):
+        load(sorted(tmp_path.glob("*.toml")), read_model)
