@@ -100,7 +100,7 @@ def _batch_axis(upper: float) -> Dict:
 
 def _layout(xaxis: Dict, yaxis: Dict, **more: Any) -> Dict:
     return {
-        "height": HEIGHT, "margin": {"l": 58, "r": 14, "t": 46, "b": 8, "autoexpand": False},
+        "height": HEIGHT, "margin": {"l": 66, "r": 14, "t": 46, "b": 8, "autoexpand": False},
         "xaxis": {**xaxis, "anchor": "y"}, "yaxis": {**yaxis, "domain": PLOT_DOMAIN, "anchor": "x"},
         "showlegend": False,
         "hovermode": "closest", "dragmode": "zoom", "template": "none",
