@@ -40,14 +40,13 @@ with st.grid(len(shown), min_column_width=128):
     for id, value in shown.items():
         st.metric(explain.EXPLANATIONS[id].label, value, border=True)
 
-left, right = st.columns(2)
-with left:
+charts = st.grid(2, min_column_width=400)
+with charts:
     figures.show(
         step_figure,
         key="step-time",
         alt=f"Step time and its terms against batch. {tables.step_sentence(step)}",
     )
-with right:
     figures.show(
         frontier_figure,
         key="frontier",

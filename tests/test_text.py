@@ -40,9 +40,9 @@ def test_rates_prices_and_shares() -> None:
     assert text.rate(1.234e6) == "1.23 M"
     assert text.usd(1.4285) == "$1.43"
     assert text.percent(0.618) == "62 %"
-    assert text.change(5.92, 8.57) == "−31 %"
+    assert text.change(5.92, 8.57) == "−31\u00a0%"
     assert text.change(math.nan, 1) == ""
-    assert text.change(1.001, 1) == "±0 %"
+    assert text.change(1.001, 1) == "±0\u00a0%"
 
 
 @given(st.floats(1e-11, 1e19), st.sampled_from(["s", "B"]))

@@ -78,12 +78,14 @@ def _ticks(low: float, high: float, log: bool) -> Dict:
 
 
 def _tick(value: float) -> str:
+    if value >= 1e4:
+        return f"{value / 1e3:,.0f}k" if value < 1e6 else f"{value / 1e6:,.0f}M"
     return f"{value:,.0f}" if value >= 1 else f"{value:.10f}".rstrip("0")
 
 
 def _axis(title: str, extent: list[float], log: bool, **more: Any) -> Dict:
     return {
-        "title": {"text": title, "standoff": 8}, "type": "log" if log else "linear",
+        "title": {"text": title, "standoff": 10}, "type": "log" if log else "linear",
         "range": extent, "automargin": False, "zeroline": False, "showgrid": True, **more,
     }  # fmt: skip
 
@@ -100,7 +102,7 @@ def _batch_axis(upper: float) -> Dict:
 
 def _layout(xaxis: Dict, yaxis: Dict, **more: Any) -> Dict:
     return {
-        "height": HEIGHT, "margin": {"l": 66, "r": 14, "t": 46, "b": 8, "autoexpand": False},
+        "height": HEIGHT, "margin": {"l": 74, "r": 14, "t": 46, "b": 8, "autoexpand": False},
         "xaxis": {**xaxis, "anchor": "y"}, "yaxis": {**yaxis, "domain": PLOT_DOMAIN, "anchor": "x"},
         "showlegend": False,
         "hovermode": "closest", "dragmode": "zoom", "template": "none",
@@ -262,9 +264,11 @@ def _milestones(
     """Batches worth reading along the frontier: powers of four."""
     marks = [4.0**i for i in range(9) if curve.batch[0] <= 4.0**i <= curve.batch[-1]]
     at = np.unique([int(np.argmin(np.abs(curve.batch - mark))) for mark in marks])
+    # The last one may stand at the right edge.
+    sides = ["bottom right"] * (len(at) - 1) + ["bottom left"]
     return {
         "type": "scatter", "mode": "markers+text", "x": latency[at], "y": per_chip[at],
-        "text": [f"{batch:,.0f}" for batch in curve.batch[at]], "textposition": "bottom right",
+        "text": [f"{batch:,.0f}" for batch in curve.batch[at]], "textposition": sides,
         "textfont": {"size": 11.5}, "customdata": curve.batch[at], "hovertemplate": hover,
         "marker": {"size": 6, "color": ink},
     }  # fmt: skip

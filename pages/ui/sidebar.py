@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import streamlit as st
@@ -39,7 +39,7 @@ def _exact_values(field: Quantity) -> set[int]:
     }
 
 
-def _logarithmic(field: Quantity, disabled: bool) -> int:
+def _logarithmic(field: Quantity) -> int:
     """A slider on a logarithmic scale beside a box for any exact integer.
 
     The slider is bound to the link. The box follows it, and sets it when somebody types: that is
@@ -55,7 +55,6 @@ def _logarithmic(field: Quantity, disabled: bool) -> int:
         key=field.key,
         help=field.help,
         bind="query-params",
-        disabled=disabled,
     )
     st.session_state[exact] = value
     box.number_input(
@@ -65,7 +64,6 @@ def _logarithmic(field: Quantity, disabled: bool) -> int:
         step=1,
         key=exact,
         label_visibility="collapsed",
-        disabled=disabled,
         on_change=_use_exact,
         args=(field.key, exact),
     )
@@ -78,7 +76,7 @@ def _use_exact(key: str, exact: str) -> None:
         st.session_state[key] = st.session_state[exact]
 
 
-def _control(field: Field, disabled: bool) -> Any:
+def _control(field: Field) -> Any:
     if isinstance(field, Choice):
         ids = field.ids(CATALOGUES)
         return st.selectbox(
@@ -88,10 +86,9 @@ def _control(field: Field, disabled: bool) -> Any:
             key=field.key,
             help=field.help,
             bind="query-params",
-            disabled=disabled,
         )
     if field.whole:
-        return _logarithmic(field, disabled)
+        return _logarithmic(field)
     return st.slider(
         field.label,
         field.low,
@@ -101,25 +98,32 @@ def _control(field: Field, disabled: bool) -> Any:
         key=field.key,
         help=field.help,
         bind="query-params",
-        disabled=disabled,
     )
 
 
 def controls(used: Collection[str]) -> dict[str, Any]:
     """Draw the controls and return the field values.
 
-    Fields that the page does not use are greyed, in their place: a bound control that is left out
-    or drawn elsewhere may lose its value from the link.
+    What a page does not use is said beside the heading. Every control stays in its place: a bound
+    one that is left out, or drawn elsewhere, may lose its value from the link.
     """
     values: dict[str, Any] = {}
     with st.sidebar:
         for group, rows in GROUPS.items():
-            st.caption(f"**{group}**")
+            st.caption(f"**{group}**{_unused(rows, used)}")
             for names in rows:
                 for column, name in zip(_cells(len(names)), names, strict=True):
                     with column:
-                        values[name] = _control(FIELDS[name], disabled=name not in used)
+                        values[name] = _control(FIELDS[name])
     return values
+
+
+def _unused(rows: Iterable[Iterable[str]], used: Collection[str]) -> str:
+    names = [name for row in rows for name in row]
+    here = [FIELDS[name].label.lower() for name in names if name in used]
+    if len(here) == len(names):
+        return ""
+    return f" · this page uses {', '.join(here)} only" if here else " · not used on this page"
 
 
 def _cells(count: int) -> list[Any]:

@@ -58,13 +58,13 @@ def percent(share: float) -> str:
 
 
 def change(new: float, old: float) -> str:
-    """A relative change, with its sign."""
+    """A relative change, with its sign; it does not break before the %."""
     if not (math.isfinite(new) and math.isfinite(old)) or old == 0:
         return ""
     shift = 100 * (new / old - 1)
     if abs(shift) < 0.5:
-        return "±0 %"
-    return f"{'+' if shift > 0 else '−'}{abs(shift):,.0f} %"
+        return "±0\u00a0%"
+    return f"{'+' if shift > 0 else '−'}{abs(shift):,.0f}\u00a0%"
 
 
 def plain(text: str) -> str:

@@ -19,7 +19,7 @@ def decode_step(
 ) -> str:
     """Step time, what takes most of it, where compute takes over, and whether it fits."""
     if math.isnan(float(step.total)):
-        return _unknown_rate(scenario, step)
+        return _unknown_rate(scenario, step, max_batch)
     charged = {name: float(term) for name, term in step.charged().items()}
     largest = max(charged, key=charged.__getitem__)
     share = text.percent(charged[largest] / float(step.total))
@@ -36,12 +36,13 @@ def decode_step(
     return f"{took}; {side}. {_fit(scenario, max_batch)}"
 
 
-def _unknown_rate(scenario: Scenario, step: decode.StepTime) -> str:
+def _unknown_rate(scenario: Scenario, step: decode.StepTime, max_batch: int) -> str:
     usable = " or ".join(scenario.chip.peaks) or "none"
     return (
         f"No dense {text.plain(scenario.compute_format.id)} rate is published for "
         f"{text.plain(scenario.chip.name)}, so the step time is not known here (published: "
-        f"{usable}). Reading takes **{text.si(float(step.kv_read + step.weight_read), 's')}**."
+        f"{usable}). Reading takes **{text.si(float(step.kv_read + step.weight_read), 's')}**. "
+        f"{_fit(scenario, max_batch)}"
     )
 
 
