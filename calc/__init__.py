@@ -10,10 +10,12 @@ from calc import (
     decode,
     explain,
     feedforward,
+    hf_config,
     levers,
     link,
     memory,
     roofline,
+    state_space,
 )
 from calc.chip import Chip, Price
 from calc.formats import NumberFormat
@@ -33,8 +35,10 @@ __all__ = [
     "decode",
     "explain",
     "feedforward",
+    "hf_config",
     "levers",
     "link",
     "memory",
     "roofline",
+    "state_space",
 ]

@@ -210,7 +210,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         "What a chip earns; it sets the cost of a token.", _throughput_per_chip,
     ),
     "compute_bound_batch": Explanation(
-        "Compute-bound at", r"B^*", "tokens", "How To Scale Your Model, part 7; F4.1, F3.5",
+        "Critical batch", r"B^*", "sequences", "How To Scale Your Model, part 7; F4.1, F3.5",
         "Where the FLOPs line crosses the weight-read line. For a dense model it is the critical "
         "batch of the chip, whatever the number of chips; a mixture of experts reads more weights "
         "the more tokens there are, and crosses later.", _compute_bound_batch,

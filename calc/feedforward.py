@@ -58,9 +58,11 @@ class Dense:
 
     width: int
     gated: bool = True
+    bias: bool = False
 
     def params(self, d_model: int) -> int:
-        return (3 if self.gated else 2) * d_model * self.width
+        bias = self.bias * ((1 + self.gated) * self.width + d_model)
+        return (3 if self.gated else 2) * d_model * self.width + bias
 
     def active_params(self, d_model: int) -> int:
         return self.params(d_model)
@@ -81,8 +83,12 @@ class MixtureOfExperts:
         Hidden size of one routed expert.
     shared_width : int
         Hidden size of all shared experts together; 0 for none.
-    router_bias, expert_bias : bool
+    router_bias, expert_bias, shared_gate : bool
         Small extras that a parameter count exact to the integer needs.
+    gated : bool
+        Whether an expert has three matrices (SwiGLU) or two.
+    latent_width : int
+        Width that routed experts work in, between two shared projections; 0 for the model's own.
 
     References
     ----------
@@ -95,6 +101,9 @@ class MixtureOfExperts:
     shared_width: int = 0
     router_bias: bool = False
     expert_bias: bool = False
+    shared_gate: bool = False
+    gated: bool = True
+    latent_width: int = 0
 
     def __post_init__(self) -> None:
         if not 0 < self.top_k <= self.experts:
@@ -103,12 +112,17 @@ class MixtureOfExperts:
     def expert_params(self, d_model: int) -> int:
         """Parameters of one routed expert [parameter]."""
         bias = self.expert_bias * (2 * self.expert_width + d_model)
-        return 3 * d_model * self.expert_width + bias
+        return self._matrices * (self.latent_width or d_model) * self.expert_width + bias
+
+    @property
+    def _matrices(self) -> int:
+        return 3 if self.gated else 2
 
     def always_read(self, d_model: int) -> int:
-        """Router and shared experts: read whatever the routing [parameter]."""
+        """Router, shared experts, projections: read whatever the routing [parameter]."""
         router = self.experts * (d_model + self.router_bias)
-        return router + 3 * d_model * self.shared_width
+        shared = self._matrices * d_model * self.shared_width + self.shared_gate * d_model
+        return router + shared + 2 * d_model * self.latent_width
 
     def params(self, d_model: int) -> int:
         return self.always_read(d_model) + self.experts * self.expert_params(d_model)
@@ -122,8 +136,28 @@ class MixtureOfExperts:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """Two feed-forward layers at one place, both of which every token passes (Gemma 4)."""
+
+    first: FeedForward
+    second: FeedForward
+
+    def params(self, d_model: int) -> int:
+        return self.first.params(d_model) + self.second.params(d_model)
+
+    def active_params(self, d_model: int) -> int:
+        return self.first.active_params(d_model) + self.second.active_params(d_model)
+
+    def params_read(self, d_model: int, tokens: ArrayLike) -> Array:
+        return self.first.params_read(d_model, tokens) + self.second.params_read(d_model, tokens)
+
+
+@dataclass(frozen=True)
 class StatedParams:
-    """Everything that a model known by its totals only multiplies and reads in one step."""
+    """Everything that a model known by its totals only multiplies and reads in one step.
+
+    With none it stands for a layer without a feed-forward part.
+    """
 
     total: int
 
@@ -136,6 +170,8 @@ class StatedParams:
     def params_read(self, d_model: int, tokens: ArrayLike) -> Array:
         return np.asarray(float(self.total))
 
+
+NO_FEEDFORWARD = StatedParams(0)
 
 # What preset files may name, and how.
 KINDS: Mapping[str, type] = {"dense": Dense, "mixture-of-experts": MixtureOfExperts}

@@ -21,6 +21,10 @@ class NumberFormat:
         Key of the chip's peak rate when matrix products run in this format; None if they cannot.
     uses : tuple of str
         Which of weights, kv, compute the format is offered for.
+    vector_scale_bytes : float
+        For caches: bytes of scale beside each cached vector, a head's key or value [byte].
+    rope_bits : float or None
+        For latent caches: bits of the RoPE part when it is stored in another format.
     sources : tuple of str
         Where the size comes from.
 
@@ -34,6 +38,8 @@ class NumberFormat:
     bits: float
     rate: str | None = None
     uses: tuple[str, ...] = USES
+    vector_scale_bytes: float = 0.0
+    rope_bits: float | None = None
     sources: tuple[str, ...] = ()
     note: str = ""
 

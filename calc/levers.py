@@ -18,6 +18,7 @@ class Outcome:
     throughput_per_chip: float
     max_batch: int
     usd_per_million_tokens: float
+    fits: bool
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,13 @@ class Lever:
 
 def outcome(scenario: Scenario) -> Outcome:
     """The compared figures of one scenario."""
-    step = decode.step_time(scenario)
+    step, largest = decode.step_time(scenario), int(memory.max_batch(scenario))
     return Outcome(
         float(step.total),
         float(step.throughput_per_chip),
-        int(memory.max_batch(scenario)),
+        largest,
         float(cost.per_million_tokens(scenario, step)),
+        scenario.batch <= largest,
     )
 
 
@@ -102,5 +104,7 @@ def pull_all(scenario: Scenario, formats: Mapping[str, NumberFormat]) -> list[Le
         if isinstance(changed, str):
             pulled.append(Lever(label, None, changed))
         else:
-            pulled.append(Lever(label, outcome(changed)))
+            written = changed.compute_format
+            named = label if written is scenario.compute_format else f"{label} ({written.id})"
+            pulled.append(Lever(named, outcome(changed)))
     return pulled

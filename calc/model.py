@@ -45,8 +45,16 @@ class Model:
         Whether the output head is the input embedding.
     blocks : tuple of Block
         All layers.
+    final_norms : int
+        Norm vectors after the last layer; 2 when it has a bias.
     max_context : int or None
         Longest context that the published configuration claims [token].
+    positions : int
+        Rows of a learned position table; 0 where positions are computed.
+    checkpoint : str
+        Id of the format that the published weights are in; empty when not said.
+    assumptions : tuple of str
+        What was taken for granted where a configuration left something out.
     sources, note : tuple of str, str
         Where the figures come from and what to know about them.
 
@@ -64,8 +72,11 @@ class Model:
     vocabulary: int
     tied: bool
     blocks: tuple[Block, ...]
-    final_norm: bool = True
+    final_norms: int = 1
     max_context: int | None = None
+    positions: int = 0
+    checkpoint: str = ""
+    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False)
     sources: tuple[str, ...] = field(default=(), compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
 
@@ -97,7 +108,7 @@ class Model:
         stack = Block(
             1, StatedCache(int(kv_elements_per_token)), StatedParams(int(total_params)), norms=0
         )
-        return cls(id, name, 0, 0, True, (stack,), final_norm=False)
+        return cls(id, name, 0, 0, True, (stack,), final_norms=0)
 
     @cached_property
     def layers(self) -> int:
@@ -111,8 +122,9 @@ class Model:
 
     @cached_property
     def gathered_params(self) -> int:
-        """Input embedding that a step gathers a few rows of, never streams [parameter]."""
-        return 0 if self.tied else self.embedding_params
+        """Tables that a step gathers a few rows of, never streams [parameter]."""
+        rows = self.positions + (0 if self.tied else self.vocabulary)
+        return rows * self.d_model
 
     @cached_property
     def outside_experts(self) -> int:
@@ -120,7 +132,7 @@ class Model:
         d = self.d_model
         stack = sum(b.count * (b.attention.params(d) + b.norms * d) for b in self.blocks)
         tables = self.embedding_params * (1 if self.tied else 2)
-        return stack + tables + self.final_norm * d
+        return stack + tables + (self.positions + self.final_norms) * d
 
     @cached_property
     def total_params(self) -> int:
@@ -172,6 +184,17 @@ class Model:
         for block in self.blocks:
             moved = moved + block.count * block.attention.kv_bytes_read(context, kv_format)
         return moved
+
+    def attention_intensity(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
+        """FLOPs of decode attention per byte of cache moved [FLOP/byte] (formulas.md F3.3)."""
+        return self.attention_flops(context) / self.kv_bytes_read(context, kv_format)
+
+    def prefill_attention_flops(self, tokens: ArrayLike) -> Array:
+        """Score and value FLOPs of a whole prompt under the causal mask [FLOP]."""
+        flops = np.asarray(0.0)
+        for block in self.blocks:
+            flops = flops + block.count * block.attention.prefill_flops(tokens)
+        return flops
 
     def attention_flops(self, context: ArrayLike) -> Array:
         """Score and value FLOPs of one decoded token at a context length [FLOP]."""

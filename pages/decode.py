@@ -29,13 +29,16 @@ shown = {
     "step_time": text.si(float(step.total), "s"),
     "throughput": text.rate(float(step.throughput)),
     "throughput_per_chip": text.rate(float(step.throughput_per_chip)),
-    "compute_bound_batch": f"batch {text.count(crossing)}" if crossing > 0 else text.UNKNOWN,
+    "compute_bound_batch": text.count(crossing),
     "max_batch": text.count(max_batch),
     "usd_per_million_tokens": text.usd(float(cost.per_million_tokens(scenario, step))),
 }
 
 header("How long is one decode step?", scenario)
 st.markdown(verdict.decode_step(scenario, step, max_batch, crossing))
+caveats = verdict.caveats(scenario, step)
+if caveats:
+    st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 with st.grid(len(shown), min_column_width=128):
     for id, value in shown.items():
         st.metric(explain.EXPLANATIONS[id].label, value, border=True)

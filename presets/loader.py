@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from calc import Block, Chip, Model, NumberFormat, Price, attention, feedforward
+from calc import Block, Chip, Model, NumberFormat, Price, attention, feedforward, state_space
 from calc.formats import USES
 
 Table = dict[str, Any]
@@ -131,6 +131,8 @@ def read_format(id: str, reader: Reader, sources: Mapping[str, str]) -> NumberFo
         rate=rate,
         uses=uses,
         sources=cite(reader, sources),
+        vector_scale_bytes=float(reader.number("vector_scale_bytes", 0, 64, 0.0)),
+        rope_bits=reader.number("rope_bits", 1, 64, None),
         note=reader.take("note", str, ""),
     )
     reader.done()
@@ -235,41 +237,64 @@ def read_layer(reader: Reader, kinds: Mapping[str, type]) -> Any:
         raise reader.error("kind", f"{kind} is not one of {', '.join(kinds)}")
     arguments = {}
     for field in fields(kinds[kind]):
-        if field.type == "bool":
-            arguments[field.name] = reader.take(field.name, bool, field.default)
-        else:
-            arguments[field.name] = reader.take(field.name, int, field.default)
-            if arguments[field.name] < (field.name not in MAY_BE_ZERO):
-                raise reader.error(field.name, f"{arguments[field.name]} is too small")
+        wanted = bool if field.type == "bool" else int
+        arguments[field.name] = reader.take(field.name, wanted, field.default)
+        if wanted is int and arguments[field.name] < (
+            field.default != 0 and field.name != "q_rank"
+        ):
+            raise reader.error(field.name, f"{arguments[field.name]} is too small")
     try:
         return kinds[kind](**arguments)
     except ValueError as error:
         raise reader.error("", str(error)) from error
 
 
-MAY_BE_ZERO = ("q_rank", "shared_width")
-
-
 def read_attention(reader: Reader) -> attention.Attention:
-    """An attention layer, windowed if the table says so."""
-    window = reader.count("window", None)
-    layer: attention.Attention = read_layer(reader, attention.KINDS)
+    """An attention layer, and what limits or shares it."""
+    window, chunk = reader.count("window", None), reader.count("chunk", None)
+    shared = reader.take("shared", bool, False)
+    picked = reader.table_of("sparse") if "sparse" in reader.table else None
+    layer: Any = read_layer(reader, {**attention.KINDS, **state_space.KINDS})
     reader.done()
-    return layer if window is None else attention.SlidingWindow(layer, window)
+    limits = [value for value in (window, chunk, picked) if value is not None]
+    if (limits and not isinstance(layer, attention.PerToken)) or len(limits) > 1:
+        raise reader.error("", "can be limited once only, and only if it caches every token")
+    if window is not None:
+        layer = attention.SlidingWindow(layer, window)
+    if chunk is not None:
+        layer = attention.Chunked(layer, chunk)
+    if picked is not None:
+        sizes = [picked.count(key) for key in ("top_k", "index_heads", "index_dim")]
+        picked.done()
+        layer = attention.SparseTopK(layer, *sizes)
+    result: attention.Attention = attention.SharedCache(layer) if shared else layer
+    return result
 
 
 def read_block(reader: Reader) -> Block:
-    """One block of equal layers."""
-    feed = reader.table_of("feedforward")
+    """One block of equal layers; without attention or without feed-forward, as the file says."""
+    if not {"attention", "feedforward"} & set(reader.table):
+        raise reader.error("attention", "and feedforward are both missing")
     block = Block(
         count=reader.count("count"),
-        attention=read_attention(reader.table_of("attention")),
-        feedforward=read_layer(feed, feedforward.KINDS),
+        attention=read_attention(reader.table_of("attention"))
+        if "attention" in reader.table
+        else attention.NO_ATTENTION,
+        feedforward=read_feedforward(reader.table_of("feedforward"))
+        if "feedforward" in reader.table
+        else feedforward.NO_FEEDFORWARD,
         norms=reader.count("norms", 2),
     )
-    feed.done()
     reader.done()
     return block
+
+
+def read_feedforward(reader: Reader) -> feedforward.FeedForward:
+    """A feed-forward layer, and what may stand beside it."""
+    beside = reader.table_of("beside") if "beside" in reader.table else None
+    layer: feedforward.FeedForward = read_layer(reader, feedforward.KINDS)
+    reader.done()
+    return layer if beside is None else feedforward.Beside(layer, read_feedforward(beside))
 
 
 def read_model(id: str, reader: Reader) -> Model:
@@ -289,6 +314,8 @@ def read_model(id: str, reader: Reader) -> Model:
             for i, block in enumerate(blocks)
         ),
         max_context=reader.count("max_context", None),
+        positions=reader.count("positions", 0),
+        checkpoint=reader.take("checkpoint", str, ""),
         sources=sources,
         note=reader.take("note", str, ""),
     )

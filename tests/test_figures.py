@@ -67,7 +67,7 @@ def test_regions_are_shaded_and_named() -> None:
     step, _ = drawn(scenario(), True)
     bands = [shape for shape in step.layout.shapes if shape["xref"] == "x"]
     assert [band["x0"] for band in bands] == pytest.approx([120.12, 138], abs=0.01)
-    assert "compute-bound from 120" in shape_labels(step)
+    assert "compute-bound beyond 120" in shape_labels(step)
     assert "does not fit beyond 138" in shape_labels(step)
 
 
@@ -79,6 +79,18 @@ def test_a_model_that_does_not_fit_is_grey_everywhere_not_gone() -> None:
     assert len(frontier.data[1]["x"]) > 10
 
 
+def test_caveats_name_what_the_bound_or_the_market_does_not_hold() -> None:
+    def told(s: Scenario) -> str:
+        return " ".join(verdict.caveats(s, decode.step_time(s)))
+
+    assert not told(scenario())
+    assert "28 chips are not one slice of TPU v5e" in told(scenario(n_chips=28))
+    assert "published for 8,192 tokens" in told(scenario(context=8193))
+    assert "the bound, which charges only the read, is too low" in told(
+        scenario("kimi-k2", n_chips=4, batch=1)
+    )
+
+
 def test_verdict_in_every_regime() -> None:
     def sentence(s: Scenario) -> str:
         step, largest = decode.step_time(s), int(memory.max_batch(s))
@@ -86,7 +98,7 @@ def test_verdict_in_every_regime() -> None:
 
     assert sentence(scenario()) == (
         "One decode step takes **8.57 ms**, 62 % of it reading weights; the linear layers stay "
-        "memory-bound below batch 120. Memory holds 138 sequences of this length."
+        "memory-bound up to batch 120. Memory holds 138 sequences of this length."
     )
     assert "reading the KV cache" in sentence(scenario(batch=128))
     assert "multiplying in the linear layers" in sentence(scenario(batch=512, context=128))

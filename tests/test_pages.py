@@ -34,7 +34,7 @@ def test_default_numbers() -> None:
         "Step time": "8.57 ms",
         "Token/s": "3,730",
         "Token/s per chip": "233",
-        "Compute-bound at": "batch 120",
+        "Critical batch": "120",
         "Largest batch": "138",
         "USD per Mtoken": "$1.43",
     }

@@ -42,7 +42,9 @@ def test_rates_prices_and_shares() -> None:
     assert text.percent(0.618) == "62 %"
     assert text.change(5.92, 8.57) == "−31\u00a0%"
     assert text.change(math.nan, 1) == ""
-    assert text.change(1.001, 1) == "±0\u00a0%"
+    assert text.change(1.0001, 1) == "±0\u00a0%"
+    assert text.change(0.993, 1) == "−0.7\u00a0%"
+    assert text.percent(0.999) == ">99 %"
 
 
 @given(st.floats(1e-11, 1e19), st.sampled_from(["s", "B"]))

@@ -51,10 +51,10 @@ def _key(label: str, colour: str, glyph: str) -> str:
     return f'<span style="color:{colour}">{glyph}</span> {label}'
 
 
-def _legend(ink: str, *rows: list[str]) -> Dict:
+def _legend(*rows: list[str]) -> Dict:
     """The legend as a line of text a row above the plot, within the figure so exports keep it."""
     words = "<br>".join("   ".join(row) for row in rows if row)
-    return _box(0, 1, 1.02, 1.1, label=words, align="bottom left", ink=ink)
+    return _box(0, 1, 1.02, 1.1, label=words, align="bottom left")
 
 
 def _range(values: list[ArrayLike], log: bool) -> tuple[list[float], float, float]:
@@ -154,13 +154,23 @@ def step_time(
         extent[0] = max(extent[0], extent[1] - 3.2)
         low = 10 ** extent[0]
     lines.append(
-        _marker(current.batch, current.total * MILLI, ink, f"{text.si(float(current.total), 's')}")
+        _marker(
+            current.batch,
+            current.total * MILLI,
+            text.si(float(current.total), "s"),
+            ink=ink,
+            right=float(current.batch) < upper**0.2,
+        )
     )
     regions, shapes = [], []
     if compute_bound_from < upper:
         shapes.append(_band(compute_bound_from, upper, palette.COMPUTE_BOUND))
         regions.append(
-            _key(f"compute-bound from {compute_bound_from:,.0f}", "rgba(0,158,115,0.55)", "■")
+            _key(
+                f"compute-bound beyond {math.floor(compute_bound_from):,}",
+                "rgba(0,158,115,0.55)",
+                "■",
+            )
         )
     if max_batch < upper:
         shapes.append(_band(max(max_batch, 1), upper, palette.DOES_NOT_FIT))
@@ -176,19 +186,20 @@ def step_time(
         _axis("Time per step (ms)", extent, log, **_ticks(low, high, log)),
         shapes=[
             *shapes,
-            _legend(ink, names, regions),
-            *_bar(f"This step, {text.si(float(current.total), 's')}", parts, "s", dark),
+            _legend(names, regions),
+            *_bar(f"This step, {text.si(float(current.total), 's')}", parts, "s"),
         ],
     )
     return _figure(lines, layout)
 
 
-def _marker(x: ArrayLike, y: ArrayLike, ink: str, label: str) -> Dict:
-    """The current scenario: a ring with its value beside it."""
+def _marker(x: ArrayLike, y: ArrayLike, label: str, *, ink: str, right: bool) -> Dict:
+    """The current scenario: a dot with its value beside it, on the side where there is room."""
     return {
         "type": "scatter", "mode": "markers+text", "x": [float(np.asarray(x))],
-        "y": [float(np.asarray(y))], "text": [f"<b>{label}</b>"], "textposition": "top left",
-        "textfont": {"color": ink, "size": 13}, "hoverinfo": "skip",
+        "y": [float(np.asarray(y))], "text": [f"<b>{label}</b>"],
+        "textposition": "top right" if right else "top left", "cliponaxis": False,
+        "textfont": {"size": 13}, "hoverinfo": "skip",
         "marker": {"size": 12, "color": "#D55E00", "line": {"color": ink, "width": 2}},
     }  # fmt: skip
 
@@ -214,9 +225,18 @@ def frontier(
             "line": {"color": ink, "width": 3 if dash == "solid" else 2, "dash": dash},
             "opacity": 1 if dash == "solid" else 0.55,
         })  # fmt: skip
-    lines.append(_milestones(curve, latency, per_chip, hover, ink))
+    lines.append(_milestones(curve, latency, per_chip, float(current.batch), hover, ink))
     label = f"batch {int(current.batch):,}"
-    lines.append(_marker(current.total * MILLI, current.throughput_per_chip, ink, label))
+    near_left = float(current.batch) < float(curve.batch[-1]) ** 0.2
+    lines.append(
+        _marker(
+            current.total * MILLI,
+            current.throughput_per_chip,
+            label,
+            ink=ink,
+            right=near_left,
+        )
+    )
     xrange, xlow, xhigh = _range([latency], log)
     yrange, ylow, yhigh = _range([per_chip], log)
     yrange[1] += 0.06 if log else 0.06 * yrange[1]
@@ -234,8 +254,8 @@ def frontier(
         _axis("Time per output token (ms)", xrange, log, **_ticks(xlow, xhigh, log)),
         _axis("Throughput (token/s per chip)", yrange, log, **_ticks(ylow, yhigh, log)),
         shapes=[
-            _legend(ink, row, ["up and to the left is better"]),
-            *_bar(f"Memory, {text.si(held.total, 'B')} in all", parts, "B", dark),
+            _legend(row, ["up and to the left is better"]),
+            *_bar(f"Memory, {text.si(held.total, 'B')} in all", parts, "B"),
             *_full_mark(held),
         ],
     )
@@ -258,14 +278,21 @@ def _milestones(
     curve: Frontier,
     latency: NDArray[np.float64],
     per_chip: NDArray[np.float64],
+    current: float,
     hover: str,
     ink: str,
 ) -> Dict:
-    """Batches worth reading along the frontier: powers of four."""
-    marks = [4.0**i for i in range(9) if curve.batch[0] <= 4.0**i <= curve.batch[-1]]
-    at = np.unique([int(np.argmin(np.abs(curve.batch - mark))) for mark in marks])
+    """Batches worth reading along the frontier: powers of four, but not where others stand."""
+    at: list[int] = []
+    for mark in 4.0 ** np.arange(9):
+        i = int(np.argmin(np.abs(curve.batch - mark)))
+        crowded = (
+            at and latency[i] < 1.12 * latency[at[-1]] and per_chip[i] < 1.15 * per_chip[at[-1]]
+        )
+        if curve.batch[i] == mark and mark != current and not crowded:
+            at.append(i)
     # The last one may stand at the right edge.
-    sides = ["bottom right"] * (len(at) - 1) + ["bottom left"]
+    sides = ["bottom right"] * max(len(at) - 1, 0) + ["bottom left"]
     return {
         "type": "scatter", "mode": "markers+text", "x": latency[at], "y": per_chip[at],
         "text": [f"{batch:,.0f}" for batch in curve.batch[at]], "textposition": sides,
@@ -274,12 +301,11 @@ def _milestones(
     }  # fmt: skip
 
 
-def _bar(title: str, parts: dict[str, float], unit: str, dark: bool) -> list[Dict]:
+def _bar(title: str, parts: dict[str, float], unit: str) -> list[Dict]:
     """A stacked bar below the plot, as rectangles: bar traces would cost a second pair of axes."""
-    ink = palette.ink(dark)
     whole = sum(part for part in parts.values() if part > 0)
     low, high = BAR
-    drawn = [_box(0, 1, high, high + 0.06, label=title, align="top left", ink=ink)]
+    drawn = [_box(0, 1, high, high + 0.06, label=title, align="top left")]
     start = 0.0
     for name, part in parts.items():
         if not part > 0:
@@ -288,7 +314,8 @@ def _bar(title: str, parts: dict[str, float], unit: str, dark: bool) -> list[Dic
         words = f"{look.label} {text.si(part, unit)}"
         # Hidden rather than clipped where the segment is too narrow for it.
         fits = part / whole > 0.03 + 0.014 * len(words)
-        on = {"weight_read": "#ffffff", "weights": "#ffffff", "free": ink}.get(name, "#171c26")
+        # Free space is nearly the page's own colour: its text takes the theme's.
+        on = {"weight_read": "#ffffff", "weights": "#ffffff", "free": None}.get(name, "#171c26")
         drawn.append(
             _box(start, end, low, high, fill=look.colour, label=words if fits else "", ink=on)
         )
@@ -298,14 +325,15 @@ def _bar(title: str, parts: dict[str, float], unit: str, dark: bool) -> list[Dic
 
 def _box(
     x0: float, x1: float, y0: float, y1: float, *,
-    fill: str = "rgba(0,0,0,0)", label: str = "", align: str = "middle center", ink: str = "",
+    fill: str = "rgba(0,0,0,0)", label: str = "", align: str = "middle center",
+    ink: str | None = None,
 ) -> Dict:  # fmt: skip
     return {
         "type": "rect", "xref": "paper", "yref": "paper", "x0": x0, "x1": x1, "y0": y0, "y1": y1,
         "fillcolor": fill, "line": {"width": 0},
         "label": {
             "text": label, "textposition": align, "padding": 0,
-            "font": {"size": FONT_SIZE, "color": ink},
+            "font": {"size": FONT_SIZE, "color": ink} if ink else {"size": FONT_SIZE},
         },
     }  # fmt: skip
 

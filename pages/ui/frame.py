@@ -76,5 +76,5 @@ def summary(scenario: Scenario) -> str:
     return text.plain(
         f"{s.model.name} · {s.n_chips:,} × {s.chip.name} · {s.weight_format.id} weights, "
         f"{s.kv_format.id} KV, {s.compute_format.id} compute · batch {s.batch:,} · "
-        f"context {s.context:,} tokens · fidelity: {s.fidelity}"
+        f"context {s.context:,} tokens · {s.usable_memory:.0%} of memory · fidelity: {s.fidelity}"
     )

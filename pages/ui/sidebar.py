@@ -47,7 +47,7 @@ def _logarithmic(field: Quantity) -> int:
     """
     exact = f"{field.key}-exact"
     stops = sorted({*ladder(int(field.low), int(field.high)), *_exact_values(field)})
-    slide, box = st.columns([8, 7], vertical_alignment="bottom", wrap=False)
+    slide, box = st.columns([6, 7], vertical_alignment="bottom", wrap=False)
     value: int = slide.select_slider(
         field.label,
         stops,

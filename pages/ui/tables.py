@@ -54,10 +54,11 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: str = 
 def symbols(scenario: Scenario) -> list[list[str]]:
     """The symbols that formulas are written in, each once."""
     seen: dict[str, list[str]] = {}
+    shown = {entry.symbol for entry in EXPLANATIONS.values()}
     for entry in EXPLANATIONS.values():
         for symbol in entry.build(scenario).symbols():
             seen.setdefault(symbol.name, [f"${symbol.name}$", symbol.meaning, symbol.unit, ""])
-    return [row for name, row in seen.items() if "_{" not in name]
+    return [row for name, row in seen.items() if "_{" not in name and name not in shown]
 
 
 def chip_facts(chip: Chip) -> list[list[str]]:
@@ -129,4 +130,6 @@ def _cells(outcome: Outcome, now: Outcome) -> list[str]:
     for words, value, before in figures:
         shift = "" if value == before else text.change(value, before)
         cells.append(text.plain(f"{words} ({shift})" if shift else words))
+    if not outcome.fits:
+        cells[2] += ", does not fit"
     return cells

@@ -54,7 +54,10 @@ def usd(value: float) -> str:
 
 def percent(share: float) -> str:
     """A share as per cent."""
-    return UNKNOWN if not math.isfinite(share) else f"{100 * share:.0f} %"
+    if not math.isfinite(share):
+        return UNKNOWN
+    # What is nearly all is not all.
+    return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def change(new: float, old: float) -> str:
@@ -62,9 +65,10 @@ def change(new: float, old: float) -> str:
     if not (math.isfinite(new) and math.isfinite(old)) or old == 0:
         return ""
     shift = 100 * (new / old - 1)
-    if abs(shift) < 0.5:
+    if abs(shift) < 0.05:
         return "±0\u00a0%"
-    return f"{'+' if shift > 0 else '−'}{abs(shift):,.0f}\u00a0%"
+    digits = 1 if abs(shift) < 1 else 0
+    return f"{'+' if shift > 0 else '−'}{abs(shift):,.{digits}f}\u00a0%"
 
 
 def plain(text: str) -> str:

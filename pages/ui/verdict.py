@@ -27,11 +27,11 @@ def decode_step(
         f"One decode step takes **{text.si(float(step.total), 's')}**, "
         f"{share} of it {_SPENT_ON[largest]}"
     )
-    crossing = text.count(compute_bound_from)
+    crossing = f"{math.floor(compute_bound_from):,}"
     side = (
-        f"the linear layers are compute-bound, as from batch {crossing}"
+        f"the linear layers are compute-bound, as beyond batch {crossing}"
         if bool(step.compute_bound)
-        else f"the linear layers stay memory-bound below batch {crossing}"
+        else f"the linear layers stay memory-bound up to batch {crossing}"
     )
     return f"{took}; {side}. {_fit(scenario, max_batch)}"
 
@@ -53,4 +53,24 @@ def _fit(scenario: Scenario, max_batch: int) -> str:
     needed = f"it takes {memory.min_chips(scenario):,} × {chip}"
     if max_batch == 0 and memory.weights(scenario) > memory.capacity(scenario):
         return f"**The weights alone do not fit** on {scenario.n_chips:,}: {needed}."
-    return f"**It does not fit**: memory holds {max_batch:,} sequences; {needed} for this batch."
+    held = f"memory holds {max_batch:,} sequences" if max_batch else "not one sequence fits"
+    return f"**It does not fit**: {held}; {needed} for this batch."
+
+
+def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
+    """What a reader should know before trusting the numbers; empty in ordinary cases."""
+    s, found = scenario, []
+    chip = text.plain(s.chip.name)
+    offered = ", ".join(map(str, s.chip.slices))
+    if s.chip.slices and s.n_chips not in s.chip.slices:
+        found.append(f"{s.n_chips:,} chips are not one slice of {chip}, which comes in {offered}.")
+    if s.model.max_context and s.context > s.model.max_context:
+        model = text.plain(s.model.name)
+        found.append(f"{model} is published for {s.model.max_context:,} tokens of context.")
+    if float(step.attention_compute) > float(step.kv_read):
+        found.append(
+            f"Attention FLOPs take {text.si(float(step.attention_compute), 's')}, longer than the "
+            f"KV read of {text.si(float(step.kv_read), 's')}: the bound, which charges only the "
+            "read, is too low here."
+        )
+    return found

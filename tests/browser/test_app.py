@@ -61,7 +61,7 @@ def test_first_request_to_a_fresh_server_may_be_a_deep_link(chromium: Browser) -
 def test_the_page_opens_with_its_numbers_and_charts(tab: Page, app: str) -> None:
     visit(tab, app)
     expect_metric(tab, "Step time", "8.57 ms")
-    expect_metric(tab, "Compute-bound at", "batch 120")
+    expect_metric(tab, "Critical batch", "120")
     expect_charts(tab)
     figure = tab.get_by_role("figure").first
     expect(figure).to_have_attribute("aria-label", re.compile("weight read 5.30 ms"))

@@ -1,0 +1,306 @@
+"""config.json files: every architecture read, every assumption told, everything else refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calc import Model, hf_config
+from calc.attention import Chunked, SharedCache, SlidingWindow, SparseTopK
+from calc.hf_config import FAMILIES, ConfigError, parse
+from calc.state_space import ConstantState
+from presets import formats, models
+
+# Architecture keys only, and what must come of them: total parameters exact to the integer.
+FIXTURES: dict[str, tuple[dict[str, Any], int]] = {
+    "llama-3-70b": (
+        {"model_type": "llama", "hidden_size": 8192, "intermediate_size": 28672,
+         "num_attention_heads": 64, "num_hidden_layers": 80, "num_key_value_heads": 8,
+         "vocab_size": 128256, "tie_word_embeddings": False, "torch_dtype": "bfloat16"},
+        70_553_706_496,
+    ),
+    "mixtral-8x7b": (
+        {"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336,
+         "num_attention_heads": 32, "num_experts_per_tok": 2, "num_hidden_layers": 32,
+         "num_key_value_heads": 8, "num_local_experts": 8, "sliding_window": None,
+         "vocab_size": 32000},
+        46_702_792_704,
+    ),
+    "qwen2.5-7b": (
+        {"model_type": "qwen2", "hidden_size": 3584, "intermediate_size": 18944,
+         "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4,
+         "use_sliding_window": False, "vocab_size": 152064, "tie_word_embeddings": False},
+        7_615_616_512,
+    ),
+    "qwen3-30b-a3b": (
+        {"model_type": "qwen3_moe", "hidden_size": 2048, "intermediate_size": 6144, "head_dim": 128,
+         "moe_intermediate_size": 768, "num_attention_heads": 32, "num_experts": 128,
+         "num_experts_per_tok": 8, "num_hidden_layers": 48, "num_key_value_heads": 4,
+         "decoder_sparse_step": 1, "mlp_only_layers": [], "vocab_size": 151936},
+        30_532_122_624,
+    ),
+    "qwen3-next-80b-a3b": (
+        {"model_type": "qwen3_next", "hidden_size": 2048, "head_dim": 256,
+         "full_attention_interval": 4, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128,
+         "linear_num_key_heads": 16, "linear_num_value_heads": 32, "linear_value_head_dim": 128,
+         "moe_intermediate_size": 512, "num_attention_heads": 16, "num_experts": 512,
+         "num_experts_per_tok": 10, "num_hidden_layers": 48, "num_key_value_heads": 2,
+         "shared_expert_intermediate_size": 512, "intermediate_size": 5120, "vocab_size": 151936,
+         "tie_word_embeddings": False},
+        79_674_391_296,
+    ),
+    "gemma-2-27b": (
+        {"model_type": "gemma2", "hidden_size": 4608, "intermediate_size": 36864, "head_dim": 128,
+         "num_attention_heads": 32, "num_hidden_layers": 46, "num_key_value_heads": 16,
+         "sliding_window": 4096, "vocab_size": 256000},
+        27_227_128_320,
+    ),
+    "gemma-3-27b, sparse and nested": (
+        {"model_type": "gemma3", "text_config": {
+            "model_type": "gemma3_text", "head_dim": 128, "hidden_size": 5376,
+            "intermediate_size": 21504, "num_attention_heads": 32, "num_hidden_layers": 62,
+            "num_key_value_heads": 16, "sliding_window": 1024}},
+        27_009_346_304,
+    ),
+    "gemma-3-4b, sparser still": (
+        {"model_type": "gemma3", "text_config": {
+            "model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240,
+            "num_hidden_layers": 34, "sliding_window": 1024}},
+        3_880_263_168,
+    ),
+    "deepseek-v3": (
+        {"model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432,
+         "moe_intermediate_size": 2048, "n_routed_experts": 256, "n_shared_experts": 1,
+         "num_experts_per_tok": 8, "first_k_dense_replace": 3, "moe_layer_freq": 1,
+         "num_attention_heads": 128, "num_hidden_layers": 61, "num_key_value_heads": 128,
+         "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
+         "qk_rope_head_dim": 64, "v_head_dim": 128, "topk_method": "noaux_tc",
+         "vocab_size": 129280, "tie_word_embeddings": False,
+         "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}},
+        671_026_419_200,
+    ),
+    "deepseek-v2-lite": (
+        {"model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944,
+         "moe_intermediate_size": 1408, "n_routed_experts": 64, "n_shared_experts": 2,
+         "num_experts_per_tok": 6, "first_k_dense_replace": 1, "num_attention_heads": 16,
+         "num_hidden_layers": 27, "q_lora_rank": None, "kv_lora_rank": 512,
+         "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+         "topk_method": "greedy", "vocab_size": 102400},
+        15_706_484_224,
+    ),
+    "gpt-oss-120b": (
+        {"model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880, "head_dim": 64,
+         "num_attention_heads": 64, "num_hidden_layers": 36, "num_key_value_heads": 8,
+         "num_local_experts": 128, "num_experts_per_tok": 4, "attention_bias": True,
+         "layer_types": ["sliding_attention", "full_attention"] * 18, "sliding_window": 128,
+         "vocab_size": 201088, "quantization_config": {"quant_method": "mxfp4"}},
+        116_829_156_672,
+    ),
+    "glm-4.5-air": (
+        {"model_type": "glm4_moe", "hidden_size": 4096, "intermediate_size": 10944,
+         "head_dim": 128, "moe_intermediate_size": 1408, "n_routed_experts": 128,
+         "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 1,
+         "num_attention_heads": 96, "num_hidden_layers": 46, "num_key_value_heads": 8,
+         "attention_bias": True, "use_qk_norm": False, "vocab_size": 151552},
+        106_852_251_264,
+    ),
+    "llama-4-maverick": (
+        {"model_type": "llama4", "text_config": {
+            "model_type": "llama4_text", "hidden_size": 5120, "intermediate_size": 8192,
+            "intermediate_size_mlp": 16384, "head_dim": 128, "attention_chunk_size": 8192,
+            "interleave_moe_layer_step": 2, "num_attention_heads": 40, "num_hidden_layers": 48,
+            "num_key_value_heads": 8, "num_local_experts": 128, "num_experts_per_tok": 1,
+            "vocab_size": 202048}},
+        400_711_848_960,
+    ),
+    "falcon-7b, legacy keys": (
+        {"model_type": "RefinedWebModel", "hidden_size": 4544, "n_head": 71, "n_layer": 32,
+         "multi_query": True, "bias": False, "parallel_attn": True, "vocab_size": 65024},
+        6_921_720_704,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_totals_are_exact(name: str) -> None:
+    config, total = FIXTURES[name]
+    assert parse(config).total_params == total
+    assert parse(json.dumps(config)).total_params == total
+
+
+@pytest.mark.parametrize("id", [id for id in FIXTURES if id in models])
+def test_a_config_gives_the_preset(id: str) -> None:
+    parsed, preset = parse(FIXTURES[id][0]), models[id]
+    assert parsed.kv_bytes(50_000, formats["bf16"]) == preset.kv_bytes(50_000, formats["bf16"])
+    assert parsed.active_params == preset.active_params
+
+
+def test_qwen3_next_keeps_77_megabytes_of_state() -> None:
+    model = parse(FIXTURES["qwen3-next-80b-a3b"][0])
+    states = [b for b in model.blocks if isinstance(b.attention, ConstantState)]
+    held = sum(b.count * float(b.attention.kv_bytes(1, formats["bf16"])) for b in states)
+    assert held == pytest.approx(77.3e6, rel=1e-3)
+    assert model.kv_bytes_per_token(formats["bf16"]) == 24_576
+    moved = sum(b.count * float(b.attention.kv_bytes_read(1, formats["bf16"])) for b in states)
+    assert moved == 2 * held
+
+
+def test_assumptions_are_told() -> None:
+    model = parse(FIXTURES["gemma-3-4b, sparser still"][0])
+    assert "tie_word_embeddings absent: gemma3_text default true" in model.assumptions
+    assert "num_key_value_heads absent: gemma3_text default 4" in model.assumptions
+    assert "sliding_window_pattern absent: gemma3_text default 6" in model.assumptions
+
+
+def test_multi_query_overrides_the_written_kv_heads() -> None:
+    config = {**FIXTURES["falcon-7b, legacy keys"][0], "model_type": "falcon", "num_kv_heads": 71}
+    assert parse(config).kv_bytes_per_token(formats["bf16"]) == 32 * 2 * 64 * 2
+
+
+def test_latent_files_that_carry_head_dim_ignore_it() -> None:
+    config = {**FIXTURES["deepseek-v3"][0], "head_dim": 64}
+    assert parse(config).kv_bytes_per_token(formats["bf16"]) == 70_272
+
+
+def test_indexer_windows_and_chunks() -> None:
+    sparse = {**FIXTURES["deepseek-v3"][0], "model_type": "deepseek_v32", "index_topk": 2048,
+              "index_n_heads": 64, "index_head_dim": 128}  # fmt: skip
+    assert isinstance(parse(sparse).blocks[0].attention, SparseTopK)
+    assert isinstance(parse(FIXTURES["gemma-2-27b"][0]).blocks[0].attention, SlidingWindow)
+    assert isinstance(parse(FIXTURES["llama-4-maverick"][0]).blocks[0].attention, Chunked)
+
+
+def test_shared_caches() -> None:
+    config = {"model_type": "gemma4_text", "hidden_size": 256, "intermediate_size": 512,
+              "head_dim": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
+              "num_hidden_layers": 4, "num_kv_shared_layers": 2, "sliding_window": 16,
+              "layer_types": ["sliding_attention", "full_attention"] * 2,
+              "vocab_size": 1000}  # fmt: skip
+    model = parse(config)
+    assert sum(isinstance(block.attention, SharedCache) for block in model.blocks) == 2
+    held, read = (f(8, formats["int8"]) for f in (model.kv_bytes, model.kv_bytes_read))
+    assert read == 2 * held
+
+
+QUANTIZATIONS = [
+    ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "fp8-block128"),
+    ({"quant_method": "fp8"}, "fp8"),
+    ({"quant_method": "mxfp4"}, "mxfp4"),
+    ({"quant_method": "awq", "bits": 4, "group_size": 128}, "int4-g128-zero"),
+    ({"quant_method": "gptq", "bits": 4, "group_size": 128}, "int4-g128"),
+    ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "nvfp4"),
+    ({"quant_method": "compressed-tensors", "config_groups": {"group_0": {
+        "weights": {"num_bits": 4, "group_size": 32, "type": "int"}}}}, "int4-g32"),
+    ({"quant_method": "compressed-tensors", "config_groups": {"group_0": {
+        "weights": {"num_bits": 4, "group_size": 32, "type": "float"}}}}, "mxfp4"),
+    ({"quant_method": "unheard-of"}, ""),
+    ({"quant_method": "compressed-tensors", "config_groups": []}, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("quantization", "format_id"), QUANTIZATIONS)
+def test_quantization_suggests_a_weight_format(quantization: Any, format_id: str) -> None:
+    config = {**FIXTURES["llama-3-70b"][0], "quantization_config": quantization}
+    model = parse(config)
+    assert model.checkpoint == format_id
+    assert not format_id or "weights" in formats[format_id].uses
+    assert bool(format_id) != any("quantization_config" in a for a in model.assumptions)
+
+
+LLAMA = json.dumps(FIXTURES["llama-3-70b"][0])
+REFUSED = [
+    (LLAMA[:-20], "Not JSON: line 1"),
+    ("[]", "The configuration is not a JSON object"),
+    ("", "Not JSON"),
+    (" " * 1_000_001, "larger than 1,000,000 characters"),
+    ("[" * 200_000, "nested too deeply"),
+    (LLAMA.replace('"hidden_size": 8192', '"hidden_size": 8192, "hidden_size": 1'),
+     "hidden_size: stands twice in the same object"),
+    (LLAMA.replace("llama", "bert"), "model_type: is missing or not a decoder known here"),
+    (LLAMA.replace("{", '{"is_encoder_decoder": true, ', 1), "is_encoder_decoder: is true"),
+    (LLAMA.replace("8192", "[8192]"), "hidden_size: is not a whole number"),
+    (LLAMA.replace("8192", '"8192"'), "hidden_size: is not a whole number"),
+    (LLAMA.replace("8192", "8192.5"), "hidden_size: is not a whole number"),
+    (LLAMA.replace("8192", "NaN"), "hidden_size: is not a whole number"),
+    (LLAMA.replace("8192", "true"), "hidden_size: is not a whole number"),
+    (LLAMA.replace('heads": 64', 'heads": 0'), "num_attention_heads: is outside 1 to"),
+    (LLAMA.replace('value_heads": 8', 'value_heads": 7'), "num_key_value_heads: 7 does not divide"),
+    (LLAMA.replace("80", "1000000000"), "num_hidden_layers: is outside 1 to 4,096"),
+    (LLAMA.replace("28672", "9" * 5000), "number too long"),
+    (LLAMA.replace("28672", "1" + "0" * 30), "intermediate_size: is outside"),
+    (LLAMA.replace('"intermediate_size": 28672, ', ""), "intermediate_size: is missing"),
+    (LLAMA.replace("false", '"no"'), "tie_word_embeddings: is not true or false"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "reason"), REFUSED)
+def test_what_cannot_be_read_is_refused_in_one_sentence(text: str, reason: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse(text)
+    assert reason in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 200
+
+
+def test_a_bare_infinity_is_accepted() -> None:
+    text = LLAMA.replace("{", '{"time_step_limit": [0.0, Infinity], ', 1)
+    assert parse(text).total_params == 70_553_706_496
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda part: st.lists(part, max_size=3)
+    | st.dictionaries(st.text(max_size=6), part, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@given(st.data())
+@settings(max_examples=300)
+def test_a_mutated_config_gives_a_model_or_its_own_error(data: st.DataObject) -> None:
+    config = copy.deepcopy(FIXTURES[data.draw(st.sampled_from(list(FIXTURES)))][0])
+    target = config.get("text_config", config)
+    for _ in range(data.draw(st.integers(1, 3))):
+        key = data.draw(
+            st.sampled_from([*target, "layer_types", "quantization_config", "head_dim"])
+        )
+        if data.draw(st.booleans()):
+            target[key] = data.draw(JUNK)
+        else:
+            target.pop(key, None)
+    if data.draw(st.booleans()):
+        target["model_type"] = data.draw(st.sampled_from(list(FAMILIES)))
+    try:
+        model = parse(config)
+    except ConfigError:
+        return
+    assert isinstance(model, Model)
+    assert model.total_params > 0
+    assert model.kv_bytes(1000, formats["bf16"]) >= 0
+
+
+@given(st.text(max_size=60))
+def test_any_text_gives_a_model_or_its_own_error(text: str) -> None:
+    with pytest.raises(ConfigError):
+        parse(text)
+
+
+def test_every_file_of_the_corpus() -> None:
+    """Set CONFIG_CORPUS to a folder of config.json files, such as a model cache."""
+    folder = os.environ.get("CONFIG_CORPUS")
+    files = sorted(Path(folder).rglob("*.json")) if folder else []
+    assert files or not folder, "CONFIG_CORPUS holds no .json file"
+    refused = {}
+    for file in files:
+        try:
+            assert hf_config.parse(file.read_text(encoding="utf-8")).total_params > 1e6
+        except ConfigError as error:
+            refused[file.name] = str(error)
+    assert not refused
