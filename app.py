@@ -15,6 +15,7 @@ ALL = frozenset(scenario.FIELDS)
 # One line a page: its file, its title, and the scenario fields that it uses.
 PAGES = {
     "pages/decode.py": ("Decode", ALL),
+    "pages/kv_cache.py": ("KV cache", ALL - {"batch"}),
     "pages/about.py": ("About", frozenset({"model", "chip"})),
 }
 
@@ -35,5 +36,5 @@ page = st.navigation(list(fields_of), position="top")
 link.canonicalise()
 used = next(fields for entry, fields in fields_of.items() if entry.url_path == page.url_path)
 values = sidebar.controls(used)
-with frame.around(scenario.build(values, link.CATALOGUES)):
+with frame.around(scenario.build(values, link.catalogues())):
     page.run()

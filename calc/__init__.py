@@ -14,8 +14,10 @@ from calc import (
     levers,
     link,
     memory,
+    paging,
     roofline,
     state_space,
+    variants,
 )
 from calc.chip import Chip, Price
 from calc.formats import NumberFormat
@@ -39,6 +41,8 @@ __all__ = [
     "levers",
     "link",
     "memory",
+    "paging",
     "roofline",
     "state_space",
+    "variants",
 ]

@@ -452,8 +452,8 @@ class Compressed:
         Query heads, and the width of the shared vector, RoPE part included.
     q_rank, output_groups, output_rank : int
         Ranks of the query and of the grouped output projection.
-    window, ratio : int
-        Full tokens kept, and tokens to one compressed entry; ratio 0 keeps the window only.
+    near, ratio : int
+        Full tokens kept, and tokens to one compressed entry; ratio 0 keeps the near ones only.
     top_k, index_heads, index_dim : int
         Entries picked and the indexer's shape; 0 reads all entries.
     """
@@ -464,7 +464,7 @@ class Compressed:
     q_rank: int
     output_groups: int
     output_rank: int
-    window: int
+    near: int
     ratio: int
     top_k: int = 0
     index_heads: int = 0
@@ -473,7 +473,7 @@ class Compressed:
     @property
     def label(self) -> str:
         beside = f" beside 1 in {self.ratio:,}" if self.ratio else ""
-        return f"window {self.window:,}{beside}, one vector of {self.head_dim}"
+        return f"window {self.near:,}{beside}, one vector of {self.head_dim}"
 
     def params(self, d_model: int) -> int:
         queries = self.q_rank * (d_model + 1 + self.heads * self.head_dim)
@@ -488,8 +488,8 @@ class Compressed:
             return np.zeros(np.shape(context))
         return np.floor(np.asarray(context, dtype=float) / self.ratio)
 
-    def _near(self, context: ArrayLike) -> Array:
-        return np.asarray(np.minimum(context, self.window), dtype=float)
+    def _recent(self, context: ArrayLike) -> Array:
+        return np.asarray(np.minimum(context, self.near), dtype=float)
 
     def _read(self, context: ArrayLike) -> Array:
         entries = self._entries(context)
@@ -501,16 +501,16 @@ class Compressed:
 
     def kv_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
         entry = (self.head_dim + self.index_dim) * kv_format.bytes
-        near = self._near(context) * self.head_dim * kv_format.bytes
+        near = self._recent(context) * self.head_dim * kv_format.bytes
         return near + self._entries(context) * entry
 
     def kv_bytes_read(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        vectors = self._near(context) + self._read(context)
+        vectors = self._recent(context) + self._read(context)
         index = self._entries(context) * self.index_dim
         return (vectors * self.head_dim + index) * kv_format.bytes
 
     def flops(self, context: ArrayLike) -> Array:
-        attended = (self._near(context) + self._read(context)) * 4 * self.heads * self.head_dim
+        attended = (self._recent(context) + self._read(context)) * 4 * self.heads * self.head_dim
         return attended + self._entries(context) * 2 * self.index_heads * self.index_dim
 
     def prefill_flops(self, tokens: ArrayLike) -> Array:

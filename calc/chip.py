@@ -8,6 +8,20 @@ from dataclasses import dataclass, field
 
 from calc.formats import NumberFormat
 
+RATES = ("bf16", "fp16", "fp8", "int8", "int4", "fp4", "fp6")
+
+# Wide enough for any machine, narrow enough to catch GB for bytes or a sparse exaflop.
+PLAUSIBLE: Mapping[str, tuple[float, float]] = {
+    "memory": (1e8, 1e14),
+    "bandwidth": (1e10, 1e17),
+    "peak": (1e12, 1e18),
+    "link_one_way": (1e8, 1e14),
+    "link_two_way": (1e8, 1e14),
+    "power": (1, 1e5),
+    "price": (0.01, 1e4),
+    "chips_per_node": (1, 1e5),
+}
+
 
 @dataclass(frozen=True)
 class Price:

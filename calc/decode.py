@@ -124,6 +124,22 @@ def step_time(
     )
 
 
+def kv_equals_weights_batch(scenario: Scenario) -> float:
+    """Batch at which a step reads as many bytes of cache as of weights [sequence].
+
+    Beyond it a larger batch shares little (seed 001 §4). The weights of a mixture of experts grow
+    with the batch, so it is found by climbing from below, as `roofline.compute_bound_batch` is.
+    """
+    each = float(scenario.model.kv_bytes_read(scenario.context, scenario.kv_format))
+    batch = 1.0
+    for _ in range(200):
+        read = float(scenario.model.params_read(batch)) * scenario.weight_format.bytes
+        if not abs(read / each - batch) > 1e-9 * batch:
+            break
+        batch = read / each
+    return batch
+
+
 @dataclass(frozen=True)
 class Frontier:
     """Throughput against latency as the batch grows from 1.

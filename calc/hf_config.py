@@ -47,11 +47,18 @@ class Keys:
     def __init__(self, config: Mapping[str, Any], family: str) -> None:
         self.config, self.family = config, family
         self.assumptions: list[str] = []
+        self.used: dict[str, Any] = {}
+
+    def raw(self, name: str) -> Any:
+        """A value as it stands, None when absent; noted as used."""
+        if name in self.config:
+            self.used[name] = self.config[name]
+        return self.config.get(name)
 
     def find(self, *names: str) -> tuple[str, Any]:
         """The first of several spellings that is there, and its value; null counts as absent."""
         for name in names:
-            if self.config.get(name) is not None:
+            if self.raw(name) is not None:
                 return name, self.config[name]
         return names[0], None
 
@@ -90,7 +97,7 @@ class Keys:
 
     def text(self, name: str, default: str = "") -> str:
         """A text."""
-        value = self.config.get(name)
+        value = self.raw(name)
         if value is None:
             return default
         if not isinstance(value, str):
@@ -99,7 +106,7 @@ class Keys:
 
     def listed(self, name: str, length: int, at_least: bool = False) -> list[Any] | None:
         """A list with one entry a layer, or None; `at_least` allows trailing extra entries."""
-        value = self.config.get(name)
+        value = self.raw(name)
         if value is None:
             return None
         if not isinstance(value, list):
@@ -110,7 +117,7 @@ class Keys:
 
     def table(self, name: str) -> Keys:
         """A nested object."""
-        value = self.config.get(name)
+        value = self.raw(name)
         if not isinstance(value, Mapping):
             raise ConfigError(name, "is missing or not an object")
         nested = Keys(value, self.family)
@@ -120,7 +127,7 @@ class Keys:
     def refuse(self, *names: str) -> None:
         """Refuse settings that change the architecture in a way that is not interpreted here."""
         for name in names:
-            if self.config.get(name):
+            if self.raw(name):
                 raise ConfigError(name, "changes the architecture in a way not interpreted here")
 
 
@@ -227,7 +234,7 @@ def every(k: Keys, layers: int, attention: GroupedQuery, pattern: int) -> list[A
 def dense_first(k: Keys, layers: int, sparse: FeedForward, plain: Dense) -> list[FeedForward]:
     """Dense layers first, and experts at every ``moe_layer_freq``-th after them."""
     first = k.whole("first_k_dense_replace", default=0, low=0, high=MOST_LAYERS)
-    frequency = k.config.get("moe_layer_freq")
+    frequency = k.raw("moe_layer_freq")
     if isinstance(frequency, list):
         chosen = k.listed("moe_layer_freq", layers) or []
         return [sparse if one else plain for one in chosen]
@@ -249,7 +256,7 @@ def mistral(k: Keys) -> Blocks:
     attention: Attention = grouped(k)
     if "sliding_window" not in k.config:
         k.assume("sliding_window", None)
-    elif k.config["sliding_window"] is not None:
+    elif k.raw("sliding_window") is not None:
         attention = SlidingWindow(grouped(k), window_size(k))
     feedforward: FeedForward = experts(k, shared=0) if k.family == "mixtral" else dense(k)
     return fold([(attention, feedforward)] * depth(k), 2)
@@ -277,7 +284,7 @@ def qwen_feedforward(k: Keys, layers: int) -> list[FeedForward]:
     shared = k.whole("shared_expert_intermediate_size", default=0, low=0)
     sparse = experts(k, shared=shared, shared_gate=shared > 0)
     step = k.whole("decoder_sparse_step", default=1, high=MOST_LAYERS)
-    plain = k.config.get("mlp_only_layers") or []
+    plain = k.raw("mlp_only_layers") or []
     if not isinstance(plain, list):
         raise ConfigError("mlp_only_layers", "is not a list")
     return [sparse if i not in plain and (i + 1) % step == 0 else dense(k) for i in range(layers)]
@@ -384,7 +391,7 @@ def deepseek_v4(k: Keys) -> Blocks:
         "q_rank": k.whole("q_lora_rank"),
         "output_groups": k.whole("o_groups"),
         "output_rank": k.whole("o_lora_rank"),
-        "window": window_size(k),
+        "near": window_size(k),
     }
     indexer = {
         "top_k": k.whole("index_topk"),
@@ -515,7 +522,7 @@ _NEMOTRON = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
 
 
 def nemotron_h(k: Keys) -> Blocks:
-    kinds = k.config.get("layers_block_type")
+    kinds = k.raw("layers_block_type")
     if kinds is None:
         pattern = k.text("hybrid_override_pattern")
         if not pattern:
@@ -681,6 +688,9 @@ FAMILIES: Mapping[str, Family] = {
     "step3p7": Family(step3),
 }
 
+# A key of our own in compact files: what their quantization_config came down to.
+CHECKPOINT = "checkpoint_format"
+
 NESTED = ("text_config", "language_config", "llm_config")
 
 
@@ -716,7 +726,22 @@ def parse(source: str | Mapping[str, Any], *, id: str = "custom", name: str = ""
     >>> model.assumptions[0]
     'num_key_value_heads absent: llama default 4'
     """
-    outer = _decode(source) if isinstance(source, str) else source
+    return _read(source, id, name)[0]
+
+
+def compact(source: str | Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a ``config.json`` that decide the model: it parses to the same one.
+
+    Raises
+    ------
+    ConfigError
+        As `parse` does.
+    """
+    return _read(source, "custom", "")[1]
+
+
+def _read(source: str | Mapping[str, Any], id: str, name: str) -> tuple[Model, dict[str, Any]]:
+    outer = decode(source) if isinstance(source, str) else source
     if not isinstance(outer, Mapping):
         raise ConfigError("", "The configuration is not a JSON object")
     config = _decoder_part(outer)
@@ -750,14 +775,18 @@ def parse(source: str | Mapping[str, Any], *, id: str = "custom", name: str = ""
         assumptions=tuple(keys.assumptions),
         sources=("a pasted config.json",),
     )
-    return model if name else _named_by_size(model, kind)
+    used = {"model_type": kind, **keys.used, **tied.used}
+    if model.checkpoint:
+        used[CHECKPOINT] = model.checkpoint
+    return (model if name else _named_by_size(model, kind)), used
 
 
 def _named_by_size(model: Model, kind: str) -> Model:
     return replace(model, name=f"{kind.replace('_', ' ')}, {model.total_params / 1e9:,.3g} B")
 
 
-def _decode(text: str) -> Any:
+def decode(text: str) -> Any:
+    """JSON that may have a bare ``Infinity``, no key twice, and a sane size and depth."""
     if len(text) > LARGEST_TEXT:
         raise ConfigError("", f"The configuration is larger than {LARGEST_TEXT:,} characters")
     try:
@@ -799,6 +828,9 @@ def _decoder_part(outer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _checkpoint(outer: Mapping[str, Any], config: Mapping[str, Any], keys: Keys) -> str:
     """Format id of the published weights, as far as the file says."""
+    known = config.get(CHECKPOINT)
+    if isinstance(known, str) and len(known) < 20:
+        return known
     quantization = config.get("quantization_config") or outer.get("quantization_config")
     if isinstance(quantization, Mapping):
         found = _quantized(quantization)

@@ -6,11 +6,12 @@ A link carries plain values (ids and numbers), so that nothing needs the presets
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from calc import custom
 from calc.scenario import BY_KEY, SCHEMA, Catalogues, Choice, Field, Quantity
 
 # Raised when the meaning of a key changes; older links are then read by their own version's rules.
@@ -18,6 +19,53 @@ VERSION = 1
 VERSION_KEY = "v"
 
 _NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,3})?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A parameter that carries a whole model or chip, which joins a catalogue as ``custom``."""
+
+    name: str
+    key: str
+    label: str
+    catalogue: str
+    read: Callable[[str], Any]
+
+
+TEXTS = (
+    Text("custom_model", "cfg", "Custom model", "models", custom.model),
+    Text("custom_chip", "hw", "Custom chip", "chips", custom.chip),
+)
+KEYS = frozenset({*BY_KEY, VERSION_KEY, *(text.key for text in TEXTS)})
+
+
+def with_custom(
+    catalogues: Catalogues, given: Mapping[str, str]
+) -> tuple[Catalogues, dict[str, str]]:
+    """Catalogues with the custom model and chip of a link, and why one could not be read.
+
+    Parameters
+    ----------
+    catalogues : mapping
+        The presets.
+    given : mapping of str to str
+        Texts by link key; empty ones count as absent.
+    """
+    extended, problems = dict(catalogues), {}
+    for text in TEXTS:
+        value = given.get(text.key)
+        if not value:
+            continue
+        if len(value) > custom.LONGEST_LINK_TEXT:
+            problems[text.key] = f"longer than {custom.LONGEST_LINK_TEXT:,} characters"
+            continue
+        try:
+            item = text.read(value)
+        except custom.CustomError as error:
+            problems[text.key] = f"not usable ({error})"
+        else:
+            extended[text.catalogue] = {**catalogues[text.catalogue], custom.ID: item}
+    return extended, problems
 
 
 @dataclass(frozen=True)
@@ -81,6 +129,12 @@ def parse(
     """
     values: dict[str, Any] = {field.name: field.default for field in SCHEMA}
     problems = []
+    texts = {text.key: query[text.key][0] for text in TEXTS if query.get(text.key)}
+    catalogues, unusable = with_custom(catalogues, texts)
+    for text in TEXTS:
+        if text.key in unusable:
+            problems.append(Problem(text.label, text.key, unusable[text.key], "none"))
+        values[text.name] = "" if text.key in unusable else texts.get(text.key, "")
     for key, given in query.items():
         field = BY_KEY.get(key)
         if field is None or not given:
@@ -117,6 +171,11 @@ def dump(values: Mapping[str, Any], *, explicit: bool = False) -> dict[str, str]
         for field in SCHEMA
         if explicit or values[field.name] != field.default
     }
+    # A text is written while its model or chip is chosen, or in the short link while it is kept.
+    for text in TEXTS:
+        chosen = values.get(text.catalogue.removesuffix("s")) == custom.ID
+        if values.get(text.name) and (chosen or not explicit):
+            written[text.key] = values[text.name]
     return {VERSION_KEY: str(VERSION), **written} if explicit else written
 
 

@@ -46,7 +46,10 @@ formats: Mapping[str, NumberFormat] = load(
     [HERE / "formats.toml"], lambda id, reader: read_format(id, reader, _sources)
 )
 chips: Mapping[str, Chip] = load(
-    [HERE / "chips" / f"{maker}.toml" for maker in ("google", "nvidia", "amd", "other")],
+    [
+        HERE / "chips" / f"{maker}.toml"
+        for maker in ("google", "nvidia", "amd", "other", "apple", "sram")
+    ],
     lambda id, reader: read_chip(id, reader, _sources),
 )
 models: Mapping[str, Model] = load(sorted((HERE / "models").glob("*.toml")), read_model)

@@ -10,22 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from calc import Block, Chip, Model, NumberFormat, Price, attention, feedforward, state_space
+from calc.chip import PLAUSIBLE, RATES
 from calc.formats import USES
 
 Table = dict[str, Any]
-
-# Wide enough for any machine, narrow enough to catch GB for bytes or a sparse exaflop.
-PLAUSIBLE = {
-    "memory": (1e8, 1e14),
-    "bandwidth": (1e10, 1e17),
-    "peak": (1e12, 1e18),
-    "link_one_way": (1e8, 1e14),
-    "link_two_way": (1e8, 1e14),
-    "power": (1, 1e5),
-    "price": (0.01, 1e4),
-    "chips_per_node": (1, 1e5),
-}
-RATES = ("bf16", "fp16", "fp8", "int8", "int4", "fp4", "fp6")
 
 
 class PresetError(ValueError):
@@ -230,6 +218,10 @@ def read_chip(id: str, reader: Reader, sources: Mapping[str, str]) -> Chip:
     return chip
 
 
+# Beside fields whose default is 0.
+MAY_BE_ZERO = ("q_rank", "ratio", "rope_dim")
+
+
 def read_layer(reader: Reader, kinds: Mapping[str, type]) -> Any:
     """A layer: its kind names a class, its keys are the fields of the class."""
     kind = reader.take("kind", str)
@@ -240,7 +232,7 @@ def read_layer(reader: Reader, kinds: Mapping[str, type]) -> Any:
         wanted = bool if field.type == "bool" else int
         arguments[field.name] = reader.take(field.name, wanted, field.default)
         if wanted is int and arguments[field.name] < (
-            field.default != 0 and field.name != "q_rank"
+            field.default != 0 and field.name not in MAY_BE_ZERO
         ):
             raise reader.error(field.name, f"{arguments[field.name]} is too small")
     try:
@@ -315,6 +307,7 @@ def read_model(id: str, reader: Reader) -> Model:
         ),
         max_context=reader.count("max_context", None),
         positions=reader.count("positions", 0),
+        final_norms=reader.count("final_norms", 1),
         checkpoint=reader.take("checkpoint", str, ""),
         sources=sources,
         note=reader.take("note", str, ""),

@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scenarios import NOMINAL_70B, STATED_30B, scenario
 
-from calc import Model, decode, memory, roofline
-from calc.attention import GroupedQuery
+from calc import Model, decode, memory, paging, roofline, variants
+from calc.attention import GroupedQuery, Latent, SlidingWindow
 from calc.feedforward import Dense, expected_distinct_experts
 from calc.model import Block
 from presets import chips, formats, models
@@ -107,6 +107,8 @@ KV_GB_PER_SEQUENCE = {
     "mistral-7b": (0.537, 0.537, 0.537),
     "deepseek-v3": (0.576, 2.303, 9.211),
     "kimi-k2": (0.576, 2.303, 9.211),
+    "llama-4-scout": (1.611, 2.819, 7.650),
+    "qwen3-next-80b-a3b": (0.201 + 0.0773, 0.805 + 0.0773, 3.221 + 0.0773),
 }
 
 
@@ -265,3 +267,84 @@ def test_question_model_of_the_book() -> None:
     assert memory.max_batch(s) == 7
     fewer = scenario(books_18b(1), context=128_000)
     assert abs(int(memory.max_batch(fewer)) - 56) <= 3  # the book keeps 18.4e9 parameters
+
+
+def test_latent_cache_against_grouped_queries_and_many_heads() -> None:
+    # LEDGER §5: 576 elements, as 2.25 groups of 128; 128 heads of 192 + 128 would be 71 times that.
+    layout = variants.head_layout(models["deepseek-v3"])
+    assert isinstance(layout, Latent)
+    assert layout.kv_elements == 576 == 2.25 * 2 * 128
+    many = variants.of_heads(layout)["MHA"]
+    assert many.kv_elements == 40_960
+    assert_allclose(many.kv_elements / layout.kv_elements, 71, rtol=3e-3)
+
+
+def test_deepseek_v2_against_67b_at_equal_precision() -> None:
+    # OURS: 60 × 576 against 95 × 2 × 8 × 128 elements. The paper's 93.3 % also changes precision.
+    v2, old = (
+        models[id].kv_bytes_per_token(formats["bf16"]) for id in ("deepseek-v2", "deepseek-67b")
+    )
+    assert_allclose(1 - v2 / old, 0.8224, rtol=1e-3)
+
+
+def test_grouping_saves_eight_fold_on_llama_3_70b() -> None:
+    compared = variants.compare(models["llama-3-70b"])
+    sizes = {name: model.kv_bytes_per_token(formats["bf16"]) for name, model in compared.items()}
+    assert sizes["MHA"] == 8 * sizes["as published"] == 8 * sizes["GQA, 8 KV heads"]
+    assert sizes["MQA"] * 8 == sizes["as published"]
+
+
+def test_attention_intensity() -> None:
+    # FlashMLA: 241.8 FLOP/B at 128 heads in bf16, 424.6 with the 656-byte cache; GQA has its group.
+    v3, kimi = models["deepseek-v3"], models["kimi-k2"]
+    assert_allclose(v3.attention_intensity(8192, formats["bf16"]), 241.78, rtol=1e-4)
+    assert_allclose(v3.attention_intensity(8192, formats["fp8-mla"]), 424.6, rtol=1e-3)
+    assert_allclose(kimi.attention_intensity(8192, formats["bf16"]), 120.9, rtol=1e-3)
+    assert_allclose(models["llama-3-70b"].attention_intensity(8192, formats["bf16"]), 8)
+    ridge = roofline.ridge_point(chips["tpu-v5e"], formats["bf16"])
+    assert_allclose(v3.attention_intensity(8192, formats["bf16"]) / ridge, 1.006, rtol=2e-3)
+
+
+def test_cache_formats_count_their_scales() -> None:
+    # vLLM: 656-byte latent; 2 × 8 heads × 4 B beside 2,048 B; FlashMLA: 512 + 4 × 4 + 64 × 2.
+    layout = variants.head_layout(models["deepseek-v3"])
+    assert layout is not None
+    assert layout.kv_bytes_per_token(formats["fp8-mla"]) == 656
+    grouped = GroupedQuery(32, 8, 128)
+    assert 16 * grouped.kv_bytes_per_token(formats["bf16"]) == 65_536
+    assert 16 * grouped.kv_bytes_per_token(formats["int8-head"]) == 33_792
+    assert grouped.kv_bytes_per_token(formats["nvfp4"]) == 8 * 256 * 4.5 / 8
+
+
+def test_paging() -> None:
+    # PagedAttention and vLLM: 98.5 % at block 16 and 500 tokens; 4.9 % for 200 of 4,096 reserved.
+    assert_allclose(paging.paged_utilisation(500, 16), 0.985, rtol=1e-3)
+    assert_allclose(paging.contiguous_utilisation(200, 4096), 0.0488, rtol=1e-3)
+    assert paging.expected_waste(16) == 7.5
+    assert paging.window_blocks(128, 131072, 8192, 16) == 521
+    assert paging.layer_groups(models["gemma-3-27b"]) == (7, 10)
+
+
+def test_sharing_shrinks_what_is_kept_not_what_is_read() -> None:
+    shape = variants.stacked(models["llama-3-70b"], GroupedQuery(64, 8, 128), sharing=2)
+    whole = models["llama-3-70b"]
+    assert shape.kv_bytes(8192, formats["bf16"]) == whole.kv_bytes(8192, formats["bf16"]) / 2
+    assert shape.kv_bytes_read(8192, formats["bf16"]) == whole.kv_bytes_read(8192, formats["bf16"])
+
+
+def test_prompt_attention() -> None:
+    # OURS: causal pairs T(T+1)/2; a window of w sees wT - w(w-1)/2 pairs.
+    full = GroupedQuery(64, 8, 128)
+    pairs = full.prefill_flops(8192) / full.flops_per_cached_token
+    assert pairs == 8192 * 8193 / 2
+    seen = SlidingWindow(full, 1024).prefill_flops(8192) / full.flops_per_cached_token
+    assert seen == 1024 * 8192 - 1024 * 1023 / 2
+    # Attention over linear FLOPs of a causal 8k prompt on Llama 3 70B: 7.7 %.
+    model = models["llama-3-70b"]
+    linear = 2 * 8192 * 70e9
+    assert_allclose(model.prefill_attention_flops(8192) / linear, 0.0767, rtol=2e-3)
+
+
+def test_cache_read_equals_weight_read() -> None:
+    # OURS: 69.5 GB over 1.342 GB.
+    assert_allclose(decode.kv_equals_weights_batch(scenario()), 51.8, rtol=1e-3)

@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from calc import link
 from calc.scenario import BY_KEY, SCHEMA, Choice, build
-from pages.ui.link import CATALOGUES
+from pages.ui.link import PRESETS
 
-DEFAULTS = {field.name: field.default for field in SCHEMA}
+DEFAULTS = {
+    **{field.name: field.default for field in SCHEMA},
+    **{text.name: "" for text in link.TEXTS},
+}
 
 
 @st.composite
@@ -18,30 +21,30 @@ def values(draw: st.DrawFn) -> dict[str, object]:
     drawn: dict[str, object] = {}
     for field in SCHEMA:
         if isinstance(field, Choice):
-            drawn[field.name] = draw(st.sampled_from(field.ids(CATALOGUES)))
+            drawn[field.name] = draw(st.sampled_from(field.ids(PRESETS)))
         elif field.whole:
             drawn[field.name] = draw(st.integers(int(field.low), int(field.high)))
         else:
             drawn[field.name] = draw(st.integers(30, 100)) / 100
-    return drawn
+    return {**drawn, **{text.name: "" for text in link.TEXTS}}
 
 
 @given(values(), st.booleans())
 def test_what_is_written_reads_back(given_values: dict[str, object], explicit: bool) -> None:
     written = link.dump(given_values, explicit=explicit)
-    read, problems = link.parse({key: [text] for key, text in written.items()}, CATALOGUES)
+    read, problems = link.parse({key: [text] for key, text in written.items()}, PRESETS)
     assert read == given_values
     assert not problems
 
 
 @given(
     st.dictionaries(
-        st.sampled_from([*BY_KEY, "v", "foo"]), st.lists(st.text(), max_size=3), max_size=10
+        st.sampled_from([*link.KEYS, "foo"]), st.lists(st.text(), max_size=3), max_size=10
     )
 )
 def test_reading_never_raises_and_always_gives_a_scenario(query: dict[str, list[str]]) -> None:
-    read, problems = link.parse(query, CATALOGUES)
-    build(read, CATALOGUES)
+    read, problems = link.parse(query, PRESETS)
+    build(read, PRESETS)
     for problem in problems:
         assert problem.key in query
         assert problem.used in problem.sentence
@@ -52,6 +55,10 @@ def test_defaults_are_left_out_and_an_explicit_link_has_every_field() -> None:
     explicit = link.dump(DEFAULTS, explicit=True)
     assert set(explicit) == {*BY_KEY, "v"}
     assert link.query_string(DEFAULTS, explicit=True).startswith("v=1&model=llama-3-70b&")
+
+
+def test_keys_of_texts_are_stable() -> None:
+    assert [text.key for text in link.TEXTS] == ["cfg", "hw"]
 
 
 def test_keys_are_stable() -> None:
@@ -79,7 +86,7 @@ BAD = [
 
 @pytest.mark.parametrize(("key", "text", "reason"), BAD)
 def test_bad_values_are_named_with_reason_and_replacement(key: str, text: str, reason: str) -> None:
-    read, [problem] = link.parse({key: [text]}, CATALOGUES)
+    read, [problem] = link.parse({key: [text]}, PRESETS)
     assert problem.key == key
     assert problem.reason == reason
     assert read == DEFAULTS
@@ -87,12 +94,52 @@ def test_bad_values_are_named_with_reason_and_replacement(key: str, text: str, r
 
 
 def test_a_repeated_key_uses_the_first_and_says_so() -> None:
-    read, [problem] = link.parse({"b": ["7", "9"]}, CATALOGUES)
+    read, [problem] = link.parse({"b": ["7", "9"]}, PRESETS)
     assert read["batch"] == 7
     assert problem.sentence == "Batch (b) in the link is given more than once; 7 is used."
 
 
 def test_scientific_notation_is_read() -> None:
-    read, problems = link.parse({"s": ["1e5"]}, CATALOGUES)
+    read, problems = link.parse({"s": ["1e5"]}, PRESETS)
     assert read["context"] == 100_000
     assert not problems
+
+
+LLAMA = (
+    '{"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,'
+    '"num_key_value_heads":8,"intermediate_size":14336,"vocab_size":128256,"name":"Mine"}'
+)
+CHIP = '{"name":"Ours","memory":8e10,"bandwidth":3e12,"peaks":{"bf16":1e15},"price":2}'
+
+
+def test_a_custom_model_and_chip_travel() -> None:
+    query = {"cfg": [LLAMA], "hw": [CHIP], "model": ["custom"], "chip": ["custom"]}
+    values, problems = link.parse(query, PRESETS)
+    assert not problems
+    catalogues, _ = link.with_custom(PRESETS, {"cfg": LLAMA, "hw": CHIP})
+    built = build(values, catalogues)
+    assert built.model.total_params == 8_030_261_248
+    assert (built.model.name, built.chip.name, built.chip.memory) == ("Mine", "Ours", 8e10)
+    written = link.dump(values, explicit=True)
+    assert (written["cfg"], written["hw"]) == (LLAMA, CHIP)
+
+
+UNUSABLE = [
+    ("cfg", "{", "not usable (Not JSON: line 1"),
+    ("cfg", '{"model_type":"bert"}', "not usable (model_type: is missing or not a decoder"),
+    ("cfg", "x" * 6001, "longer than 6,000 characters"),
+    ("cfg", '{"model_type":"totals","total_params":-1}', "not usable (total_params is outside"),
+    ("hw", '{"memory":80,"bandwidth":3e12}', "not usable (memory is outside"),
+    ("hw", '{"memory":8e10,"bandwidth":3e12,"peaks":{"bf61":1}}', "not usable (peaks is not"),
+    ("hw", '{"memory":8e10,"bandwidth":"fast"}', "not usable (bandwidth is missing or not a"),
+]
+
+
+@pytest.mark.parametrize(("key", "text", "reason"), UNUSABLE)
+def test_an_unusable_custom_text_is_named_and_dropped(key: str, text: str, reason: str) -> None:
+    choice = {"cfg": "model", "hw": "chip"}[key]
+    values, problems = link.parse({key: [text], choice: ["custom"]}, PRESETS)
+    assert problems[0].key == key
+    assert problems[0].reason.startswith(reason)
+    assert [problem.key for problem in problems] == [key, choice]
+    assert values == DEFAULTS

@@ -118,3 +118,29 @@ def test_a_page_keeps_the_scenario_it_does_not_use() -> None:
     test = opened("pages/about.py", b="77")
     assert test.select_slider(key="b").value == 77
     assert any("Workload** · not used on this page" in c.value for c in test.caption)
+
+
+def test_kv_page_numbers() -> None:
+    test = opened("pages/kv_cache.py")
+    assert metrics(test) == {
+        "Per token": "160 KiB",
+        "Per sequence": "1.34 GB",
+        "Sequences that fit": "138",
+        "KV = weights at": "batch 51.8",
+        "Attention intensity": "16.0 FLOP/B",
+        "Ridge point": "240 FLOP/B",
+    }
+    assert "| MHA | 16.0 KiB | 1,280 KiB | 10.7 GB | 1 / 1.00 | 10.7 GB | 16 |" in words(test)
+
+
+def test_kv_page_switches() -> None:
+    test = opened("pages/kv_cache.py", kv="bf16")
+    test.selectbox(key="kv-sharing").set_value(2).run()
+    assert "| MHA | 16.0 KiB | 1,280 KiB | 10.7 GB | 1 / 1.00 | 21.5 GB |" in words(test)
+    test.selectbox(key="kv-window").set_value(1024).run()
+    assert not test.exception
+
+
+@pytest.mark.parametrize("model", models)
+def test_kv_page_with_every_model(model: str) -> None:
+    assert metrics(opened("pages/kv_cache.py", model=model))["Per token"]

@@ -26,12 +26,16 @@ def _explanation(scenario: Scenario) -> None:
         persist_state="session",
         label_visibility="collapsed",
     )
-    entry = EXPLANATIONS[id]
-    formula = entry.build(scenario)
-    st.markdown(entry.reading)
-    st.latex(f"{entry.symbol} = {formula.latex()}")
-    st.latex(f"{entry.symbol} = {formula.latex(numbers=True)} = {_result(entry, formula)}")
-    st.markdown(_glossary(formula))
+    st.markdown(EXPLANATIONS[id].reading)
+    formula(EXPLANATIONS[id], scenario)
+
+
+def formula(entry: Explanation, scenario: Scenario) -> None:
+    """One formula, with symbols and with numbers, and what its symbols are."""
+    written = entry.build(scenario)
+    st.latex(f"{entry.symbol} = {written.latex()}")
+    st.latex(f"{entry.symbol} = {written.latex(numbers=True)} = {_result(entry, written)}")
+    st.markdown(_glossary(written))
     st.caption(f"Source: {text.plain(entry.source)}. SI units throughout.")
 
 

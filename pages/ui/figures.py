@@ -47,11 +47,12 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def _key(label: str, colour: str, glyph: str) -> str:
+def key(label: str, colour: str, glyph: str) -> str:
+    """One entry of a legend."""
     return f'<span style="color:{colour}">{glyph}</span> {label}'
 
 
-def _legend(*rows: list[str]) -> Dict:
+def legend(*rows: list[str]) -> Dict:
     """The legend as a line of text a row above the plot, within the figure so exports keep it."""
     words = "<br>".join("   ".join(row) for row in rows if row)
     return _box(0, 1, 1.02, 1.1, label=words, align="bottom left")
@@ -67,7 +68,7 @@ def _range(values: list[ArrayLike], log: bool) -> tuple[list[float], float, floa
     return [0.0, high * 1.06], 0.0, high
 
 
-def _ticks(low: float, high: float, log: bool) -> Dict:
+def ticks(low: float, high: float, log: bool) -> Dict:
     """Explicit ticks: 1, 2, 5 steps on a log axis, about five steps on a linear one."""
     if not log:
         return {"nticks": 6, "tickformat": "~s" if high >= 1e4 else ",~g"}
@@ -166,7 +167,7 @@ def step_time(
     if compute_bound_from < upper:
         shapes.append(_band(compute_bound_from, upper, palette.COMPUTE_BOUND))
         regions.append(
-            _key(
+            key(
                 f"compute-bound beyond {math.floor(compute_bound_from):,}",
                 "rgba(0,158,115,0.55)",
                 "■",
@@ -175,22 +176,22 @@ def step_time(
     if max_batch < upper:
         shapes.append(_band(max(max_batch, 1), upper, palette.DOES_NOT_FIT))
         words = f"does not fit beyond {max_batch:,}" if max_batch else "does not fit at any batch"
-        regions.append(_key(words, "rgba(138,145,155,0.8)", "■"))
-    names = [_key("step", ink, "━━")] + [
-        _key(look.label, look.colour, _DASH_GLYPHS[look.dash])
+        regions.append(key(words, "rgba(138,145,155,0.8)", "■"))
+    names = [key("step", ink, "━━")] + [
+        key(look.label, look.colour, _DASH_GLYPHS[look.dash])
         for look in (palette.QUANTITIES[name] for name in terms)
     ]
     parts = {name: float(term) for name, term in current.charged().items()}
     layout = _layout(
         _batch_axis(upper),
-        _axis("Time per step (ms)", extent, log, **_ticks(low, high, log)),
+        _axis("Time per step (ms)", extent, log, **ticks(low, high, log)),
         shapes=[
             *shapes,
-            _legend(names, regions),
+            legend(names, regions),
             *_bar(f"This step, {text.si(float(current.total), 's')}", parts, "s"),
         ],
     )
-    return _figure(lines, layout)
+    return figure(lines, layout)
 
 
 def _marker(x: ArrayLike, y: ArrayLike, label: str, *, ink: str, right: bool) -> Dict:
@@ -247,19 +248,19 @@ def frontier(
         "free": held.free,
         "reserved": held.reserved,
     }
-    row = [_key("fits in memory", ink, "━━")]
+    row = [key("fits in memory", ink, "━━")]
     if beyond.any():
-        row.append(_key(words, ink, "┅┅"))
+        row.append(key(words, ink, "┅┅"))
     layout = _layout(
-        _axis("Time per output token (ms)", xrange, log, **_ticks(xlow, xhigh, log)),
-        _axis("Throughput (token/s per chip)", yrange, log, **_ticks(ylow, yhigh, log)),
+        _axis("Time per output token (ms)", xrange, log, **ticks(xlow, xhigh, log)),
+        _axis("Throughput (token/s per chip)", yrange, log, **ticks(ylow, yhigh, log)),
         shapes=[
-            _legend(row, ["up and to the left is better"]),
+            legend(row, ["up and to the left is better"]),
             *_bar(f"Memory, {text.si(held.total, 'B')} in all", parts, "B"),
             *_full_mark(held),
         ],
     )
-    return _figure(lines, layout)
+    return figure(lines, layout)
 
 
 def _full_mark(held: Ledger) -> list[Dict]:
@@ -338,6 +339,6 @@ def _box(
     }  # fmt: skip
 
 
-def _figure(data: list[Dict], layout: Dict) -> go.Figure:
+def figure(data: list[Dict], layout: Dict) -> go.Figure:
     """A figure from plain dicts, unvalidated: that halves its cost, and the tests validate it."""
     return go.Figure(data=data, layout=layout, _validate=False)

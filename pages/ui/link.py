@@ -8,13 +8,28 @@ import streamlit as st
 
 import presets
 from calc import link
-from calc.scenario import BY_KEY, SCHEMA, Catalogues
+from calc.scenario import SCHEMA, Catalogues
 
-CATALOGUES: Catalogues = {
+PRESETS: Catalogues = {
     "models": presets.models,
     "chips": presets.chips,
     "formats": presets.formats,
 }
+
+
+def catalogues() -> Catalogues:
+    """The presets, and the custom model and chip that the controls or the link hold."""
+    return link.with_custom(PRESETS, custom_texts())[0]
+
+
+def custom_texts() -> dict[str, str]:
+    """Texts of the custom model and chip, by link key; the controls go before the link."""
+    return {
+        text.key: str(st.session_state.get(text.key, st.query_params.get(text.key, "")))
+        for text in link.TEXTS
+    }
+
+
 _READ = "_link_read"
 _PROBLEMS = "_link_problems"
 
@@ -29,10 +44,10 @@ def canonicalise() -> None:
         return
     st.session_state[_READ] = True
     query = {key: st.query_params.get_all(key) for key in st.query_params}
-    values, problems = link.parse(query, CATALOGUES)
+    values, problems = link.parse(query, PRESETS)
     st.session_state[_PROBLEMS] = problems
     if problems:
-        kept = {k: v for k, v in query.items() if k not in BY_KEY and k != link.VERSION_KEY}
+        kept = {k: v for k, v in query.items() if k not in link.KEYS}
         st.query_params.from_dict({**kept, **link.dump(values)})
         st.rerun()
 
@@ -50,7 +65,9 @@ def notices() -> None:
 
 def widget_values() -> dict[str, Any]:
     """Field values as the bound widgets hold them."""
-    return {field.name: st.session_state.get(field.key, field.default) for field in SCHEMA}
+    fields = {field.name: st.session_state.get(field.key, field.default) for field in SCHEMA}
+    given = custom_texts()
+    return {**fields, **{text.name: given[text.key] for text in link.TEXTS}}
 
 
 def share() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from calc.scenario import FIELDS, Choice, Field, Quantity
-from pages.ui.link import CATALOGUES
+from calc.scenario import FIELDS, Catalogues, Choice, Field, Quantity
+from pages.ui import customs
+from pages.ui.link import catalogues
 
 # What stands under which heading, row by row.
 GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -76,9 +77,9 @@ def _use_exact(key: str, exact: str) -> None:
         st.session_state[key] = st.session_state[exact]
 
 
-def _control(field: Field) -> Any:
+def _control(field: Field, offered: Catalogues) -> Any:
     if isinstance(field, Choice):
-        ids = field.ids(CATALOGUES)
+        ids = field.ids(offered)
         return st.selectbox(
             field.label,
             ids,
@@ -108,13 +109,16 @@ def controls(used: Collection[str]) -> dict[str, Any]:
     one that is left out, or drawn elsewhere, may lose its value from the link.
     """
     values: dict[str, Any] = {}
+    offered = catalogues()
     with st.sidebar:
         for group, rows in GROUPS.items():
             st.caption(f"**{group}**{_unused(rows, used)}")
             for names in rows:
                 for column, name in zip(_cells(len(names)), names, strict=True):
                     with column:
-                        values[name] = _control(FIELDS[name])
+                        values[name] = _control(FIELDS[name], offered)
+            if group in customs.EDITORS:
+                customs.EDITORS[group]()
     return values
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from calc import Chip, Scenario
+from calc import Chip, Model, Scenario, memory, paging
 from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
 from calc.levers import Lever, Outcome
@@ -133,3 +134,81 @@ def _cells(outcome: Outcome, now: Outcome) -> list[str]:
     if not outcome.fits:
         cells[2] += ", does not fit"
     return cells
+
+
+def variants(scenario: Scenario, compared: Mapping[str, Model]) -> str:
+    """Each attention kind: its cache, against MHA, what fits, what is read."""
+    kv, context = scenario.kv_format, scenario.context
+    many = compared.get("MHA", scenario.model)
+    whole = float(many.kv_bytes(context, kv))
+    rows = []
+    for name, model in compared.items():
+        s = replace(scenario, model=model)
+        held = float(memory.kv_per_sequence(s))
+        rows.append(
+            [
+                text.plain(name),
+                text.kibibytes(model.kv_bytes_per_token(kv) / model.layers),
+                text.kibibytes(model.kv_bytes_per_token(kv)),
+                text.si(held, "B"),
+                f"1 / {text.significant(whole / held)}" if held else "",
+                text.si(float(model.kv_bytes_read(context, kv)), "B"),
+                text.count(int(memory.max_batch(s))),
+            ]
+        )
+    head = ["Attention", "Per token and layer", "Per token", "Kept per sequence", "Against MHA",
+            "Read per step", "Sequences that fit"]  # fmt: skip
+    return markdown(head, rows, " rrrrrr")
+
+
+def layer_groups(scenario: Scenario) -> str:
+    """Each group of equal layers: what it caches and what it reads."""
+    kv, context = scenario.kv_format, scenario.context
+    rows = []
+    for block in scenario.model.blocks:
+        attention = block.attention
+        rows.append(
+            [
+                text.plain(attention.label),
+                text.count(block.count),
+                text.kibibytes(attention.kv_bytes_per_token(kv)),
+                text.si(float(attention.kv_bytes(context, kv)), "B"),
+                text.si(block.count * float(attention.kv_bytes(context, kv)), "B"),
+                text.si(block.count * float(attention.kv_bytes_read(context, kv)), "B"),
+            ]
+        )
+    head = [
+        "Layers",
+        "Count",
+        "Per token and layer",
+        "Kept per layer",
+        "Kept in all",
+        "Read per step",
+    ]
+    return markdown(head, rows, " rrrrr")
+
+
+def paging_rows(scenario: Scenario, mean: int, longest: int, block: int) -> list[list[str]]:
+    """Contiguous reservation and blocks: use, waste, and what the waste weighs."""
+    each = scenario.model.kv_bytes_per_token(scenario.kv_format)
+    contiguous = float(paging.contiguous_utilisation(min(mean, longest), longest))
+    paged = float(paging.paged_utilisation(mean, block))
+    groups, size = paging.layer_groups(scenario.model)
+    unused = longest - min(mean, longest)
+    expected, worst = paging.expected_waste(block), paging.worst_waste(block)
+
+    def row(name: str, share: str, tokens: float) -> list[str]:
+        return [name, share, f"{tokens:,g} tokens", text.si(tokens * each, "B")]
+
+    return [
+        row("Contiguous, longest length reserved", f"{100 * contiguous:.1f} %", unused),
+        row(f"Blocks of {block}, on average", f"{100 * paged:.1f} %", expected),
+        row(f"Blocks of {block}, at worst", "", worst),
+        ["Layer groups paged together", f"{groups} of {size} layers", "", ""],
+    ]
+
+
+def paging_table(scenario: Scenario, mean: int, longest: int, block: int) -> str:
+    """`paging_rows` as a table."""
+    head = ["Reservation", "In use", "Empty per sequence", "Empty bytes"]
+    return markdown(head, paging_rows(scenario, mean, longest, block), " rrr")

@@ -71,6 +71,21 @@ def change(new: float, old: float) -> str:
     return f"{'+' if shift > 0 else '−'}{abs(shift):,.{digits}f}\u00a0%"
 
 
+def kibibytes(value: float) -> str:
+    """Cache per token, in the KiB that the field uses for it; bytes below one."""
+    return f"{significant(value)} B" if value < 1024 else f"{significant(value / 1024)} KiB"
+
+
+def intensity(value: float) -> str:
+    """FLOPs per byte."""
+    return f"{significant(value)} FLOP/B" if math.isfinite(value) else UNKNOWN
+
+
 def plain(text: str) -> str:
     """Text from a preset or a person, safe inside Markdown."""
     return re.sub(r"([\\`*_{}\[\]()#+!|<>~$:&])", r"\\\1", text.replace("\n", " "))
+
+
+def plain_html(text: str) -> str:
+    """Text from a preset or a person, safe where Plotly reads a little HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

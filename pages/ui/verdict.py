@@ -74,3 +74,22 @@ def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
             "read, is too low here."
         )
     return found
+
+
+def kv_cache(scenario: Scenario) -> str:
+    """How large one sequence's cache is, against the weights and against the memory."""
+    s = scenario
+    each, weights = float(memory.kv_per_sequence(s)), memory.weights(s)
+    largest = int(memory.max_batch(s))
+    ratio = weights / each
+    compared = (
+        f"{text.significant(ratio)} such caches weigh as much as the weights"
+        if ratio >= 1
+        else f"it outweighs the weights {text.significant(1 / ratio)} times"
+    )
+    fits = f"memory holds {largest:,}" if largest else "memory holds none beside the weights"
+    return (
+        f"A sequence of {s.context:,} tokens caches **{text.si(each, 'B')}** in "
+        f"{text.plain(s.kv_format.id)}, {text.kibibytes(s.model.kv_bytes_per_token(s.kv_format))} "
+        f"for each new token; {compared}, and {fits}."
+    )

@@ -194,12 +194,70 @@ def test_an_explanation_shows_formula_and_numbers(tab: Page, app: str) -> None:
     no_exception(tab)
 
 
+PASTED = """{
+  "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 5120,
+  "intermediate_size": 13824, "num_attention_heads": 40, "num_hidden_layers": 40,
+  "num_key_value_heads": 40, "vocab_size": 32000, "tie_word_embeddings": false,
+  "torch_dtype": "float16", "id2label": {"0": "LABEL_0"}
+}"""
+
+
+def test_a_pasted_model_and_a_custom_chip_travel_in_the_link(
+    tab: Page, app: str, chromium: Browser
+) -> None:
+    visit(tab, f"{app}/kv_cache?n=8&kv=bf16")
+    tab.get_by_text("Custom model", exact=True).click()
+    box = tab.get_by_role("textbox", name="Paste a config.json")
+    box.fill("{ broken")
+    box.press("Control+Enter")
+    expect(tab.get_by_text("This configuration cannot be used: Not JSON")).to_be_visible()
+    expect_metric(tab, "Per token", "320 KiB")
+    expect(box).to_have_value("{ broken")
+    box.fill(PASTED)
+    box.press("Control+Enter")
+    # 819,200 B, LLaMA-2-13B.
+    expect_metric(tab, "Per token", "800 KiB")
+    expect(tab).to_have_url(re.compile("model=custom"))
+    tab.get_by_text("Custom chip", exact=True).click()
+    tab.get_by_label("Memory (GB)").fill("123")
+    tab.get_by_role("button", name="Use this chip").click()
+    expect(tab).to_have_url(re.compile("chip=custom"))
+    fits = metric(tab, "Sequences that fit")
+    tab.get_by_role("button", name="Share").click()
+    shared = tab.get_by_test_id("stCode").inner_text().strip().replace("\n", "")
+    assert "id2label" not in shared
+    other = chromium.new_context().new_page()
+    visit(other, shared)
+    expect_metric(other, "Per token", "800 KiB")
+    expect_metric(other, "Sequences that fit", fits)
+    expect(other.get_by_text("read with changes")).to_have_count(0)
+    other.context.close()
+
+
+def test_an_unusable_custom_model_in_a_link_is_named(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/?cfg=%7B%22model_type%22%3A%22bert%22%7D&model=custom")
+    notice = tab.locator(".st-key-link-notice")
+    expect(notice).to_contain_text("Custom model (cfg) in the link is not usable (model_type: is")
+    expect_metric(tab, "Step time", "8.57 ms")
+    no_exception(tab)
+
+
+def test_the_kv_page_draws_every_tab(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/kv_cache?model=gemma-3-27b")
+    expect_charts(tab, 2)
+    for name, charts in (("Intensity", 3), ("Layers", 2), ("Paging", 3)):
+        tab.get_by_role("tab", name=name).click()
+        tab.wait_for_selector(IDLE)
+        expect(tab.locator(".js-plotly-plot:visible")).to_have_count(charts)
+        no_exception(tab)
+
+
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), SIZES)
-@pytest.mark.parametrize("path", ["", "about"])
+@pytest.mark.parametrize("path", ["", "kv_cache", "about"])
 def test_nothing_overflows(
     chromium: Browser, app: str, path: str, width: int, height: int, theme: str
 ) -> None:
@@ -209,7 +267,7 @@ def test_nothing_overflows(
     )
     tab = context.new_page()
     visit(tab, f"{app}/{path}")
-    if not path:
+    if path != "about":
         expect_charts(tab)
     wider: int = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wider <= 0
@@ -217,7 +275,7 @@ def test_nothing_overflows(
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["", "about"])
+@pytest.mark.parametrize("path", ["", "kv_cache", "about"])
 def test_axe_finds_nothing_serious(chromium: Browser, app: str, path: str, theme: str) -> None:
     context = chromium.new_context(
         viewport={"width": 1440, "height": 900},
@@ -225,7 +283,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, app: str, path: str, theme
     )
     tab = context.new_page()
     visit(tab, f"{app}/{path}")
-    if not path:
+    if path != "about":
         expect_charts(tab)
     found = Axe().run(tab)
     serious = [

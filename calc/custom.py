@@ -1,0 +1,137 @@
+"""A model or a chip that somebody brings along, as a text short enough for a link.
+
+The text is JSON and a stranger's: reading it raises nothing but `CustomError`, in one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from calc import hf_config
+from calc.chip import PLAUSIBLE, RATES, Chip, Price
+from calc.model import Model
+
+LONGEST_LINK_TEXT = 6000
+LONGEST_NAME = 60
+ID = "custom"
+TOTALS = "totals"
+
+
+class CustomError(ValueError):
+    """A custom model or chip that cannot be used, and why."""
+
+
+def pack(content: Mapping[str, Any]) -> str:
+    """JSON without spaces.
+
+    Raises
+    ------
+    CustomError
+        If it is longer than a link may carry.
+    """
+    text = json.dumps(content, separators=(",", ":"), allow_nan=True)
+    if len(text) > LONGEST_LINK_TEXT:
+        raise CustomError(
+            f"it needs {len(text):,} characters in a link, more than {LONGEST_LINK_TEXT:,}"
+        )
+    return text
+
+
+def model(text: str) -> Model:
+    """A model from a ``config.json`` or from its totals.
+
+    Totals are ``{"model_type": "totals", "total_params": …, "kv_elements_per_token": …}``.
+
+    >>> totals = '{"model_type":"totals","total_params":30e9,"kv_elements_per_token":1e5}'
+    >>> model(totals).total_params
+    30000000000
+    """
+    content = _object(text)
+    if content.get("model_type") != TOTALS:
+        try:
+            return hf_config.parse(content, id=ID, name=_name(content, ""))
+        except hf_config.ConfigError as error:
+            raise CustomError(str(error)) from error
+    return Model.from_totals(
+        _number(content, "total_params", 1e6, 1e14),
+        _number(content, "kv_elements_per_token", 0, 1e8),
+        id=ID,
+        name=_name(content, "Stated totals"),
+    )
+
+
+def compact_model(text: str) -> str:
+    """The shortest text that gives the same model.
+
+    Raises
+    ------
+    CustomError
+        If the text gives none, or is too long for a link even so.
+    """
+    content = _object(text)
+    read = model(text)
+    if content.get("model_type") == TOTALS:
+        return pack(content)
+    named = {"name": read.name} if isinstance(content.get("name"), str) else {}
+    return pack({**hf_config.compact(content), **named})
+
+
+def chip(text: str) -> Chip:
+    """A chip from ``{"name", "memory", "bandwidth", "peaks": {…}, "link", "price"}`` in SI units.
+
+    Raises
+    ------
+    CustomError
+        If a figure is missing or implausible; peaks, link and price may be absent.
+    """
+    content = _object(text)
+    peaks = content.get("peaks", {})
+    if not isinstance(peaks, Mapping) or not set(peaks) <= set(RATES):
+        raise CustomError(f"peaks is not an object with some of {', '.join(RATES)}")
+    link = _number(content, "link", *PLAUSIBLE["link_one_way"], default=math.nan)
+    price = _number(content, "price", *PLAUSIBLE["price"], default=math.nan)
+    return Chip(
+        id=ID,
+        name=_name(content, "Custom chip"),
+        vendor="",
+        memory=_number(content, "memory", *PLAUSIBLE["memory"]),
+        bandwidth=_number(content, "bandwidth", *PLAUSIBLE["bandwidth"]),
+        peaks={rate: _number(peaks, rate, *PLAUSIBLE["peak"]) for rate in peaks},
+        link_one_way=link,
+        price=None if math.isnan(price) else Price(price, "given with the chip"),
+        sources={},
+        notes=("Figures as given by whoever made the link.",),
+    )
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    try:
+        content = hf_config.decode(text)
+    except hf_config.ConfigError as error:
+        raise CustomError(str(error)) from error
+    if not isinstance(content, Mapping):
+        raise CustomError("it is not a JSON object")
+    return content
+
+
+def _name(content: Mapping[str, Any], default: str) -> str:
+    name = content.get("name")
+    if not isinstance(name, str):
+        return default
+    return "".join(c for c in name if c.isprintable())[:LONGEST_NAME] or default
+
+
+def _number(
+    content: Mapping[str, Any], key: str, low: float, high: float, default: float | None = None
+) -> float:
+    value = content.get(key)
+    if value is None and default is not None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise CustomError(f"{key} is missing or not a number")
+    if not low <= value <= high:
+        raise CustomError(f"{key} is outside {low:g} to {high:g}")
+    return float(value)

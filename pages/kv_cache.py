@@ -1,0 +1,147 @@
+"""KV cache: what each kind of attention would cache, and how many sequences fit."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import decode, memory, paging, roofline, variants
+from calc.explain import EXPLANATIONS
+from pages.ui import explained, figures, kv_figures, sweeps, tables, text, verdict
+from pages.ui.frame import current_scenario, header
+from presets import formats, models
+
+scenario = current_scenario()
+model, kv = scenario.model, scenario.kv_format
+header("How large is the KV cache?", scenario)
+st.markdown(verdict.kv_cache(scenario))
+
+per_token = model.kv_bytes_per_token(kv)
+shown = {
+    "Per token": text.kibibytes(per_token),
+    "Per sequence": text.si(float(memory.kv_per_sequence(scenario)), "B"),
+    "Sequences that fit": text.count(int(memory.max_batch(scenario))),
+    "KV = weights at": f"batch {text.significant(decode.kv_equals_weights_batch(scenario))}",
+    "Attention intensity": text.intensity(sweeps.intensity(scenario)),
+    "Ridge point": text.intensity(roofline.ridge_point(scenario.chip, scenario.compute_format)),
+}
+with st.grid(len(shown), min_column_width=128):
+    for label, value in shown.items():
+        st.metric(label, value, border=True)
+
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    window = st.selectbox(
+        "Sliding window in five of six layers",
+        [0, 128, 512, 1024, 4096, 8192],
+        format_func=lambda tokens: f"{tokens:,} tokens" if tokens else "none",
+        key="kv-window",
+        persist_state="session",
+        width=230,
+    )
+    sharing = st.selectbox(
+        "Layers to one cache",
+        [1, 2, 3, 4],
+        key="kv-sharing",
+        persist_state="session",
+        width=150,
+    )
+    with st.popover("Beside which models", key="kv-pick", on_change="rerun") as picker:
+        if picker.open:
+            st.pills(
+                "Models drawn beside the variants, six at most",
+                list(models),
+                selection_mode="multi",
+                default=sweeps.BESIDE,
+                key="kv-models",
+                persist_state="session",
+            )
+others = st.session_state.get("kv-models", sweeps.BESIDE)[:6]
+compared = variants.compare(model, window=window, sharing=sharing)
+per_variant = {name: variant.kv_bytes_per_token(kv) for name, variant in compared.items()}
+context = sweeps.contexts()
+drawn = {**compared, **{models[id].name: models[id] for id in others if id != model.id}}
+charts = st.grid(2, min_column_width=400)
+with charts:
+    figures.show(
+        kv_figures.bars(
+            per_variant,
+            {name: text.kibibytes(size) for name, size in per_variant.items()},
+            f"KV cache per token, {kv.id} (bytes)",
+        ),
+        key="kv-variants",
+        alt="KV cache per token of each attention kind: "
+        + ", ".join(f"{name} {text.kibibytes(size)}" for name, size in per_variant.items()),
+    )
+    figures.show(
+        kv_figures.against_context(
+            context,
+            {name: shape.kv_bytes(context, kv) for name, shape in drawn.items()},
+            memory.weights(scenario),
+            scenario.context,
+        ),
+        key="kv-context",
+        alt="KV cache per sequence against context for the variants and the chosen models.",
+    )
+
+fit, intensity, layers, paged = st.tabs(
+    ["What fits", "Intensity", "Layers", "Paging"], key="kv-tabs", on_change="rerun"
+)
+if fit.open:
+    with fit:
+        st.markdown(tables.variants(scenario, compared))
+        st.caption(
+            "Same layers, heads and width under each kind. MHA ratio compares caches at this "
+            "context. Sharing shrinks what is kept, not what is read."
+        )
+if intensity.open:
+    with intensity:
+        figures.show(
+            kv_figures.intensity(
+                sweeps.intensities(compared, scenario),
+                {
+                    id: roofline.ridge_point(scenario.chip, formats[id])
+                    for id in ("bf16", "fp8", "int8")
+                },
+            ),
+            key="kv-intensity",
+            alt="Decode attention FLOPs per byte of cache for each kind, against the ridge points.",
+        )
+        st.caption(
+            "Left of a ridge, attention waits for memory. Grouped-query attention stays near its "
+            "group size whatever the batch; an absorbed latent is read once for all heads, and can "
+            "pass the ridge."
+        )
+if layers.open:
+    with layers:
+        st.markdown(tables.layer_groups(scenario))
+        explained.formula(EXPLANATIONS["kv_per_sequence"], scenario)
+        if model.assumptions:
+            st.caption(text.plain("Assumed: " + "; ".join(model.assumptions)))
+if paged.open:
+    with paged:
+        with st.container(horizontal=True):
+            mean = st.number_input(
+                "Mean length", 1, 10**7, 500, key="kv-mean", persist_state="session"
+            )
+            longest = st.number_input(
+                "Longest length", 1, 10**7, 4096, key="kv-longest", persist_state="session"
+            )
+            block = st.selectbox(
+                "Block",
+                [1, 8, 16, 32, 64, 128, 256],
+                index=2,
+                key="kv-block",
+                persist_state="session",
+            )
+        st.markdown(tables.paging_table(scenario, mean, longest, block))
+        lengths = sweeps.lengths(longest)
+        figures.show(
+            kv_figures.utilisation(
+                lengths,
+                paging.paged_utilisation(lengths, block),
+                paging.contiguous_utilisation(lengths, longest),
+                mean,
+                block,
+            ),
+            key="kv-paging",
+            alt="Share of reserved cache in use, paged and contiguous, against mean length.",
+        )

@@ -1,0 +1,167 @@
+"""A model or a chip of one's own: pasted, uploaded, or given by its figures.
+
+What is typed is read by callbacks into a short text that is bound to the link. Until it can be read
+the scenario keeps what it had, and the typed text stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from calc import custom
+from calc.chip import RATES
+from pages.ui import text
+
+_MODEL_PROBLEM = "_custom_model_problem"
+_CHIP_PROBLEM = "_custom_chip_problem"
+
+
+def _use_model(content: str) -> None:
+    """Make a text the custom model, or say why it cannot be."""
+    try:
+        st.session_state["cfg"] = custom.compact_model(content)
+    except custom.CustomError as error:
+        st.session_state[_MODEL_PROBLEM] = str(error)
+        return
+    st.session_state[_MODEL_PROBLEM] = ""
+    st.session_state["model"] = custom.ID
+
+
+def _use_pasted() -> None:
+    if st.session_state["cfg-pasted"].strip():
+        _use_model(st.session_state["cfg-pasted"])
+
+
+def _use_uploaded() -> None:
+    file = st.session_state["cfg-uploaded"]
+    if file is not None:
+        _use_model(file.getvalue().decode("utf-8", errors="replace"))
+
+
+def _use_totals() -> None:
+    _use_model(
+        custom.pack(
+            {
+                "model_type": custom.TOTALS,
+                "total_params": round(1e9 * st.session_state["cfg-billions"]),
+                "kv_elements_per_token": st.session_state["cfg-elements"],
+            }
+        )
+    )
+
+
+def _use_chip() -> None:
+    given = st.session_state
+    peaks = {
+        rate: 1e12 * given[f"hw-{rate}"] for rate in RATES if (given.get(f"hw-{rate}") or 0) > 0
+    }
+    content = {
+        "name": given["hw-name"],
+        "memory": 1e9 * (given["hw-memory"] or 0),
+        "bandwidth": 1e9 * (given["hw-bandwidth"] or 0),
+        "peaks": peaks,
+        **({"link": 1e9 * given["hw-link"]} if given["hw-link"] else {}),
+        **({"price": given["hw-price"]} if given["hw-price"] else {}),
+    }
+    packed = custom.pack(content)
+    try:
+        custom.chip(packed)
+    except custom.CustomError as error:
+        given[_CHIP_PROBLEM] = str(error)
+        return
+    given[_CHIP_PROBLEM] = ""
+    given["hw"] = packed
+    given["chip"] = custom.ID
+
+
+def _problem(key: str, what: str) -> None:
+    problem = st.session_state.get(key)
+    if problem:
+        st.warning(f"This {what} cannot be used: {text.plain(problem)}. The one before is kept.")
+
+
+def _bound(key: str, label: str) -> None:
+    """The short text itself; it must be drawn on every run to keep its place in the link."""
+    st.text_input(
+        label,
+        key=key,
+        bind="query-params",
+        max_chars=custom.LONGEST_LINK_TEXT,
+        help="What the link carries. Clear it to drop the custom entry.",
+    )
+
+
+def model_editor() -> None:
+    """Paste or upload a config.json, or give totals."""
+    with st.expander("Custom model", key="custom-model", on_change="rerun") as editor:
+        if editor.open:
+            _model_fields()
+        _bound("cfg", "Custom model in the link")
+
+
+def _model_fields() -> None:
+    st.text_area(
+        "Paste a config.json",
+        key="cfg-pasted",
+        height=110,
+        max_chars=1_000_000,
+        on_change=_use_pasted,
+        persist_state="session",
+        help="As Hugging Face models carry it. Leaving the box reads it.",
+    )
+    st.file_uploader("or upload it", type="json", key="cfg-uploaded", on_change=_use_uploaded)
+    _problem(_MODEL_PROBLEM, "configuration")
+    st.number_input(
+        "or parameters (billions)", 0.001, 1e5, 30.0, key="cfg-billions", persist_state="session"
+    )
+    st.number_input(
+        "KV elements per token",
+        0,
+        10**8,
+        100_000,
+        key="cfg-elements",
+        persist_state="session",
+        help="Over all layers: with an 8-bit cache, its bytes per token.",
+    )
+    st.button("Use these totals", on_click=_use_totals)
+
+
+# Key, label, largest, and what the form starts with; 0 stands for not known.
+_FIGURES = (
+    ("hw-memory", "Memory (GB)", 1e5, 80.0),
+    ("hw-bandwidth", "Bandwidth (GB/s)", 1e7, 3350.0),
+    ("hw-bf16", "bf16 (TFLOP/s)", 1e6, 989.0),
+    ("hw-fp8", "fp8 (TFLOP/s)", 1e6, 0.0),
+    ("hw-int8", "int8 (TFLOP/s)", 1e6, 0.0),
+    ("hw-fp4", "fp4 (TFLOP/s)", 1e6, 0.0),
+    ("hw-link", "Link, one way (GB/s)", 1e5, 0.0),
+    ("hw-price", "USD per hour", 1e4, 0.0),
+)
+
+
+def chip_editor() -> None:
+    """A chip by its figures."""
+    with st.expander("Custom chip", key="custom-chip", on_change="rerun") as editor:
+        if editor.open:
+            _chip_fields()
+        _bound("hw", "Custom chip in the link")
+
+
+def _chip_fields() -> None:
+    with st.form("custom-chip-form", border=False):
+        name = st.text_input(
+            "Name", "Custom chip", key="hw-name", max_chars=60, persist_state="session"
+        )
+        columns = st.columns(2)
+        for i, (key, label, largest, start) in enumerate(_FIGURES):
+            columns[i % 2].number_input(
+                label, 0.0, largest, start, key=key, persist_state="session"
+            )
+        st.caption("Rates are dense; 0 stands for not known.")
+        st.form_submit_button("Use this chip", on_click=_use_chip)
+    _problem(_CHIP_PROBLEM, f"chip, {text.plain(name)}," if name else "chip")
+
+
+EDITORS: Mapping[str, Callable[[], None]] = {"Model": model_editor, "Hardware": chip_editor}

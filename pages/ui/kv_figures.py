@@ -1,0 +1,151 @@
+"""The charts of the KV cache page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from pages.ui import figures, palette, text
+
+Array = NDArray[np.float64]
+
+# Variants are no quantities: they get neutral and spare colours, and dashes of their own.
+LINES = (
+    ("#D55E00", "solid"), ("#0072B2", "solid"), ("#56B4E9", "dash"), ("#009E73", "dot"),
+    ("#CC79A7", "dashdot"), ("#8a6d00", "longdash"), ("#7f868f", "longdashdot"),
+    ("#5b4bb0", "dash"), ("#0b8a8a", "dot"), ("#b03060", "solid"), ("#4c566a", "dash"),
+)  # fmt: skip
+
+
+def bars(values: Mapping[str, float], words: Mapping[str, str], title: str) -> go.Figure:
+    """One bar a variant on a logarithmic scale, its value written beside it."""
+    names = list(values)
+    shown = np.array([values[name] for name in names], dtype=float)
+    known = shown[shown > 0]
+    low, high = (float(known.min()), float(known.max())) if known.size else (1.0, 10.0)
+    start = 10 ** math.floor(math.log10(low) - 0.3)
+    extent = [math.log10(start), math.log10(high) + 0.55]
+    data = [{
+        "type": "bar", "orientation": "h", "y": names, "x": shown, "text": list(words.values()),
+        "textposition": "outside", "cliponaxis": False, "textfont": {"size": figures.FONT_SIZE},
+        "marker": {"color": [LINES[i % len(LINES)][0] for i in range(len(names))]},
+        "hovertemplate": "%{y}: %{text}<extra></extra>",
+    }]  # fmt: skip
+    layout = {
+        **_frame(140),
+        "xaxis": {
+            "type": "log", "range": extent, "title": {"text": title, "standoff": 8},
+            "automargin": False, **figures.ticks(start, high, True),
+        },
+        "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  "},
+        "bargap": 0.35,
+    }  # fmt: skip
+    return figures.figure(data, layout)
+
+
+def against_context(
+    context: Array, held: Mapping[str, Array], weights: float, now: float
+) -> go.Figure:
+    """Cache of one sequence against context, log-log, with the weights as a reference line."""
+    data: list[dict[str, Any]] = []
+    rows: list[str] = []
+    for i, (name, series) in enumerate(held.items()):
+        colour, dash = LINES[i % len(LINES)]
+        data.append({
+            "type": "scatter", "mode": "lines", "x": context, "y": series / 1e9, "name": name,
+            "line": {"color": colour, "dash": dash, "width": 3 if i == 0 else 2},
+            "hovertemplate": f"{text.plain_html(name)}<br>%{{x:,.0f}} tokens"
+            "<br>%{y:.3~r} GB<extra></extra>",
+        })  # fmt: skip
+        rows.append(figures.key(text.plain_html(name), colour, "━━"))
+    low = min(float(np.min(series[series > 0])) for series in held.values()) / 1e9
+    high = max(weights, *(float(series[-1]) for series in held.values())) / 1e9
+    extent = [math.log10(low) - 0.1, math.log10(high) + 0.25]
+    tokens = [4**i for i in range(5, 12) if context[0] <= 4**i <= context[-1]]
+    layout = {
+        **_frame(72, legend_rows=math.ceil((len(rows) + 1) / 3)),
+        "xaxis": {
+            "type": "log", "range": [math.log10(context[0]), math.log10(context[-1])],
+            "tickvals": tokens, "ticktext": [f"{t // 1024:,}k" for t in tokens],
+            "title": {"text": "Context (tokens, k = 1,024)", "standoff": 8}, "automargin": False,
+        },
+        "yaxis": {
+            "type": "log", "range": extent, "title": {"text": "KV cache per sequence (GB)"},
+            "automargin": False, **figures.ticks(10 ** extent[0], high, True),
+        },
+        "shapes": [
+            _rule("y", weights / 1e9, "dash"),
+            _rule("x", now, "dot"),
+            figures.legend(
+                *[rows[i : i + 3] for i in range(0, len(rows), 3)],
+                [figures.key("all weights", palette.RULE, "╍╍")],
+            ),
+        ],
+    }  # fmt: skip
+    return figures.figure(data, layout)
+
+
+def intensity(values: Mapping[str, float], ridges: Mapping[str, float]) -> go.Figure:
+    """Arithmetic intensity of decode attention, against the ridge points of the chip."""
+    words = {name: text.intensity(value) for name, value in values.items()}
+    drawn = bars(values, words, "Decode attention, FLOP per byte of cache")
+    known = {name: ridge for name, ridge in ridges.items() if ridge > 0}
+    reach = max([*values.values(), *known.values()], default=1.0)
+    start = drawn.layout.xaxis.range[0]
+    drawn.layout.xaxis.range = [start, math.log10(reach) + 0.5]
+    drawn.layout.shapes = [
+        _rule("x", ridge, "dash", f"ridge {name}") for name, ridge in known.items()
+    ]
+    return drawn
+
+
+def utilisation(
+    length: Array, paged: Array, contiguous: Array, now: float, block: int
+) -> go.Figure:
+    """Share of reserved cache that holds tokens, paged and contiguous, against mean length."""
+    series = ((f"blocks of {block}", paged, LINES[1]), ("contiguous", contiguous, LINES[0]))
+    data = [
+        {
+            "type": "scatter", "mode": "lines", "x": length, "y": 100 * share, "name": name,
+            "line": {"color": colour, "dash": dash, "width": 2.5},
+            "hovertemplate": f"{name}<br>%{{x:,.0f}} tokens<br>%{{y:.1f}} %<extra></extra>",
+        }
+        for name, share, (colour, dash) in series
+    ]  # fmt: skip
+    keys = [figures.key(name, colour, "━━") for name, _, (colour, _) in series]
+    layout = {
+        **_frame(62),
+        "xaxis": {
+            "type": "log", "range": [math.log10(length[0]), math.log10(length[-1])],
+            "title": {"text": "Mean length (tokens)", "standoff": 8}, "automargin": False,
+            **figures.ticks(float(length[0]), float(length[-1]), True),
+        },
+        "yaxis": {
+            "range": [0, 104], "dtick": 20, "automargin": False,
+            "title": {"text": "Reserved cache in use (%)"},
+        },
+        "shapes": [_rule("x", now, "dot"), figures.legend(keys)],
+    }  # fmt: skip
+    return figures.figure(data, layout)
+
+
+def _frame(left: int, legend_rows: int = 1) -> dict[str, Any]:
+    return {
+        "height": 340, "showlegend": False, "template": "none", "hovermode": "closest",
+        "margin": {"l": left, "r": 16, "t": 16 + 18 * legend_rows, "b": 46, "autoexpand": False},
+        "font": {"size": figures.FONT_SIZE},
+    }  # fmt: skip
+
+
+def _rule(axis: str, at: float, dash: str, label: str = "") -> dict[str, Any]:
+    across = {"x": "y", "y": "x"}[axis]
+    return {
+        "type": "line", f"{axis}ref": axis, f"{across}ref": "paper", f"{axis}0": at, f"{axis}1": at,
+        f"{across}0": 0, f"{across}1": 1, "line": {"color": palette.RULE, "width": 2, "dash": dash},
+        "label": {"text": label, "textposition": "end", "font": {"size": 11}},
+    }  # fmt: skip
