@@ -70,6 +70,11 @@ class PerToken(ABC):
         """Cached elements per token."""
 
     @property
+    def kv_elements_written(self) -> str:
+        """The same as the product it is."""
+        return f"{self.kv_elements:,}"
+
+    @property
     @abstractmethod
     def kv_vectors(self) -> int:
         """Cached vectors per token, each of which may carry a scale of its own."""
@@ -171,6 +176,10 @@ class GroupedQuery(PerToken):
         return self.kv_heads * (self.head_dim + self._value_dim)
 
     @property
+    def kv_elements_written(self) -> str:
+        return f"{self.kv_heads} × ({self.head_dim} + {self._value_dim})"
+
+    @property
     def kv_vectors(self) -> int:
         return 2 * self.kv_heads
 
@@ -229,6 +238,10 @@ class Latent(PerToken):
     def kv_elements(self) -> int:
         """The latent and one RoPE key."""
         return self.kv_rank + self.rope_dim
+
+    @property
+    def kv_elements_written(self) -> str:
+        return f"{self.kv_rank} + {self.rope_dim}"
 
     @property
     def kv_vectors(self) -> int:

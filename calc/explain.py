@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from calc import decode, roofline
+from calc.attention import Attention, Limited, PerToken
 from calc.expression import Expression, Floor, Maximum, Number, Symbol, total
 from calc.scenario import Scenario
 
@@ -152,14 +153,29 @@ def _kv_sequence_by_block(s: Scenario) -> Expression:
     for i, block in enumerate(s.model.blocks, 1):
         kind = f"_{{{i}}}" if len(s.model.blocks) > 1 else ""
         layers = Symbol(f"L{kind}", block.count, "layers", "equal layers of one kind")
-        held = Symbol(
-            rf"\kappa{kind}",
-            float(block.attention.kv_bytes(s.context, s.kv_format)),
-            "byte",
-            "cache of one such layer at this context",
-        )
-        terms.append(layers * held)
+        terms.append(layers * _kv_layer(s, block.attention, kind))
     return total(terms)
+
+
+def _kv_layer(s: Scenario, attention: Attention, kind: str) -> Expression:
+    """Cache of one layer: bytes per token times tokens kept, or one figure if it is no product."""
+    tokens = (
+        float(attention.held(s.context)) if isinstance(attention, Limited) else float(s.context)
+    )
+    if isinstance(attention, (PerToken, Limited)):
+        each = Symbol(
+            rf"\kappa{kind}",
+            attention.kv_bytes_per_token(s.kv_format),
+            "byte/token",
+            f"cache of one token in one such layer ({attention.label})",
+        )
+        return each * Symbol(f"S{kind}", tokens, "tokens", "tokens that such a layer keeps")
+    return Symbol(
+        f"K{kind}",
+        float(attention.kv_bytes(s.context, s.kv_format)),
+        "byte",
+        f"kept by one such layer at this context ({attention.label})",
+    )
 
 
 def _cost(s: Scenario) -> Expression:

@@ -13,6 +13,7 @@ import streamlit as st
 from calc import custom
 from calc.chip import RATES
 from pages.ui import text
+from presets import formats
 
 _MODEL_PROBLEM = "_custom_model_problem"
 _CHIP_PROBLEM = "_custom_chip_problem"
@@ -99,6 +100,24 @@ def model_editor() -> None:
         if editor.open:
             _model_fields()
         _bound("cfg", "Custom model in the link")
+        if editor.open:
+            _what_was_read()
+
+
+def _what_was_read() -> None:
+    """Size, assumptions and published format of the custom model in use."""
+    try:
+        model = custom.model(st.session_state.get("cfg") or "")
+    except custom.CustomError:
+        return
+    st.caption(f"Read: {text.plain(model.name)}, {model.total_params:,} parameters.")
+    if model.assumptions:
+        st.caption(text.plain("Assumed: " + "; ".join(model.assumptions) + "."))
+    if model.checkpoint in formats:
+        st.button(
+            f"Store weights as published, {model.checkpoint}",
+            on_click=lambda: st.session_state.update({"w": model.checkpoint}),
+        )
 
 
 def _model_fields() -> None:

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from calc import Chip, Model, Scenario, memory, paging
+from calc.attention import Attention, Limited, PerToken, SparseTopK
 from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
 from calc.levers import Lever, Outcome
 from calc.memory import Ledger
+from calc.state_space import ConstantState
 from pages.ui import palette, text
 
 
@@ -171,6 +173,7 @@ def layer_groups(scenario: Scenario) -> str:
             [
                 text.plain(attention.label),
                 text.count(block.count),
+                _elements(attention),
                 text.kibibytes(attention.kv_bytes_per_token(kv)),
                 text.si(float(attention.kv_bytes(context, kv)), "B"),
                 text.si(block.count * float(attention.kv_bytes(context, kv)), "B"),
@@ -186,6 +189,17 @@ def layer_groups(scenario: Scenario) -> str:
         "Read per step",
     ]
     return markdown(head, rows, " rrrrr")
+
+
+def _elements(attention: Attention) -> str:
+    """Cached elements of one token as the product they are."""
+    core = attention
+    while isinstance(core, (Limited, SparseTopK)):
+        core = core.inner
+    if not isinstance(core, PerToken):
+        return "constant" if isinstance(core, ConstantState) else ""
+    index = f" + {attention.index_dim} index" if isinstance(attention, SparseTopK) else ""
+    return f"{core.kv_elements_written}{index}"
 
 
 def paging_rows(scenario: Scenario, mean: int, longest: int, block: int) -> list[list[str]]:

@@ -218,7 +218,11 @@ def test_a_pasted_model_and_a_custom_chip_travel_in_the_link(
     # 819,200 B, LLaMA-2-13B.
     expect_metric(tab, "Per token", "800 KiB")
     expect(tab).to_have_url(re.compile("model=custom"))
+    tab.get_by_role("button", name="Store weights as published, fp16").click()
+    expect(tab).to_have_url(re.compile("w=fp16"))
+    tab.wait_for_selector(IDLE)
     tab.get_by_text("Custom chip", exact=True).click()
+    tab.wait_for_selector(IDLE)
     tab.get_by_label("Memory (GB)").fill("123")
     tab.get_by_role("button", name="Use this chip").click()
     expect(tab).to_have_url(re.compile("chip=custom"))
