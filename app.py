@@ -10,12 +10,14 @@ import streamlit as st
 from calc import scenario
 from pages.ui import frame, link, sidebar
 
-ALL = frozenset(scenario.FIELDS)
+SPECULATION = frozenset({"acceptance", "n_draft", "draft", "cost_ratio"})
+ALL = frozenset(scenario.FIELDS) - SPECULATION
 
 # One line a page: its file, its title, and the scenario fields that it uses.
 PAGES = {
     "pages/decode.py": ("Decode", ALL),
     "pages/kv_cache.py": ("KV cache", ALL - {"batch"}),
+    "pages/speculative.py": ("Speculation", ALL | SPECULATION),
     "pages/about.py": ("About", frozenset({"model", "chip"})),
 }
 

@@ -16,6 +16,8 @@ from calc import (
     memory,
     paging,
     roofline,
+    sampling,
+    speculative,
     state_space,
     variants,
 )
@@ -43,6 +45,8 @@ __all__ = [
     "memory",
     "paging",
     "roofline",
+    "sampling",
+    "speculative",
     "state_space",
     "variants",
 ]

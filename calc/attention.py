@@ -509,8 +509,9 @@ class Compressed:
         return np.minimum(entries, self.top_k) if self.top_k else entries
 
     def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
-        """Of the window, which is what the first tokens add."""
-        return self.head_dim * kv_format.bytes
+        """In full, and its share of a compressed entry; the first is dropped past the window."""
+        entry = (self.head_dim + self.index_dim) / self.ratio if self.ratio else 0.0
+        return (self.head_dim + entry) * kv_format.bytes
 
     def kv_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
         entry = (self.head_dim + self.index_dim) * kv_format.bytes

@@ -71,7 +71,10 @@ class StepTime:
 
 
 def step_time(
-    scenario: Scenario, batch: ArrayLike | None = None, context: ArrayLike | None = None
+    scenario: Scenario,
+    batch: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    tokens: ArrayLike = 1,
 ) -> StepTime:
     """Time of one decode step at the scenario's fidelity.
 
@@ -85,6 +88,9 @@ def step_time(
     batch, context : array_like, optional
         Sequences and cached tokens to use instead of the scenario's; they broadcast against each
         other, so a sweep over both is one call.
+    tokens : array_like
+        Tokens of each sequence in the step: 1, or a draft and one more when verifying. FLOPs and
+        the experts hit grow with it; weights and cache are read once (formulas.md F3.6).
 
     Returns
     -------
@@ -103,9 +109,10 @@ def step_time(
     rate = n * chip.peak(scenario.compute_format)
 
     kv_read = sequences * (model.kv_bytes_read(length, scenario.kv_format) / bandwidth)
-    weight_read = model.params_read(sequences) * (scenario.weight_format.bytes / bandwidth)
-    linear_compute = sequences * (2.0 * model.active_params / rate)
-    attention_compute = sequences * (model.attention_flops(length) / rate)
+    multiplied = sequences * np.asarray(tokens, dtype=float)
+    weight_read = model.params_read(multiplied) * (scenario.weight_format.bytes / bandwidth)
+    linear_compute = multiplied * (2.0 * model.active_params / rate)
+    attention_compute = multiplied * (model.attention_flops(length) / rate)
     total = kv_read + np.maximum(weight_read, linear_compute)
 
     def shaped(term: ArrayLike) -> Array:
@@ -114,10 +121,10 @@ def step_time(
     return StepTime(
         batch=shaped(sequences),
         total=total,
-        kv_read=kv_read,
+        kv_read=shaped(kv_read),
         weight_read=shaped(weight_read),
         linear_compute=shaped(linear_compute),
-        attention_compute=attention_compute,
+        attention_compute=shaped(attention_compute),
         communication=shaped(0.0),
         overhead=shaped(0.0),
         n_chips=n,

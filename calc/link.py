@@ -97,7 +97,7 @@ def _read_number(field: Quantity, text: str) -> tuple[float, str | None]:
 def _read_choice(field: Choice, text: str, catalogues: Catalogues) -> tuple[str, str | None]:
     if text in field.ids(catalogues):
         return text, None
-    if field.catalogue and text in catalogues[field.catalogue]:
+    if text in catalogues[field.catalogue]:
         return field.default, f"not a format for {field.label.lower()}"
     return field.default, "not known here"
 

@@ -54,9 +54,10 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Choice:
-    """A field picked from a catalogue of presets, or from `options` when it has none.
+    """A field picked from a catalogue of presets.
 
-    `use` narrows formats to those offered for weights, kv or compute.
+    `use` narrows formats to those offered for weights, kv or compute; `none` is the id that stands
+    for picking nothing.
     """
 
     name: str
@@ -64,23 +65,22 @@ class Choice:
     label: str
     default: str
     help: str
-    catalogue: str | None = None
+    catalogue: str
     use: str | None = None
-    options: tuple[str, ...] = ()
+    none: str | None = None
 
     def ids(self, catalogues: Catalogues) -> list[str]:
         """Ids that may be chosen, in catalogue order."""
-        if self.catalogue is None:
-            return list(self.options)
-        return [
+        nothing = [] if self.none is None else [self.none]
+        return nothing + [
             id
             for id, item in catalogues[self.catalogue].items()
             if self.use is None or self.use in item.uses
         ]
 
     def resolve(self, id: str, catalogues: Catalogues) -> Any:
-        """The object that an id stands for."""
-        return id if self.catalogue is None else catalogues[self.catalogue][id]
+        """The object that an id stands for, None for picking nothing."""
+        return None if id == self.none else catalogues[self.catalogue][id]
 
 
 Field = Quantity | Choice
@@ -107,6 +107,15 @@ SCHEMA: tuple[Field, ...] = (
              "Sequences that decode together in one replica."),
     Quantity("context", "s", "Context", "tokens", 8192, 1, 16777216,
              "Tokens already cached for each sequence."),
+    Quantity("acceptance", "a", "Acceptance", "probability", 0.8, 0.0, 1.0,
+             "Probability that a drafted token is accepted.", whole=False),
+    Quantity("n_draft", "k", "Draft length", "tokens", 4, 0, 64,
+             "Tokens drafted before each verification."),
+    Choice("draft", "d", "Draft", "ratio",
+           "A draft model with its own weights, cache and time, or a ratio of costs.",
+           catalogue="models", none="ratio"),
+    Quantity("cost_ratio", "r", "Cost ratio", "fraction", 0.05, 0.0, 2.0,
+             "Time of one draft step over one target step; near 0 for n-gram lookup.", whole=False),
 )  # fmt: skip
 
 FIELDS: Mapping[str, Field] = {field.name: field for field in SCHEMA}
@@ -131,6 +140,9 @@ class Scenario:
         Cached tokens per sequence [token].
     usable_memory : float
         Share of each chip's memory that weights and cache may fill.
+    acceptance, n_draft, draft, cost_ratio
+        Of speculative decoding: acceptance per token, tokens drafted, the draft model, and where
+        there is none the time of a draft step over a target step.
     fidelity : str
         Which formula times the step; "bound" is F3.1, the textbook roofline.
 
@@ -149,6 +161,10 @@ class Scenario:
     batch: int
     context: int
     usable_memory: float = 1.0
+    acceptance: float = 0.8
+    n_draft: int = 4
+    draft: Model | None = None
+    cost_ratio: float = 0.05
     fidelity: str = "bound"
 
     def __post_init__(self) -> None:

@@ -25,7 +25,7 @@ def values(draw: st.DrawFn) -> dict[str, object]:
         elif field.whole:
             drawn[field.name] = draw(st.integers(int(field.low), int(field.high)))
         else:
-            drawn[field.name] = draw(st.integers(30, 100)) / 100
+            drawn[field.name] = draw(st.integers(int(100 * field.low), int(100 * field.high))) / 100
     return {**drawn, **{text.name: "" for text in link.TEXTS}}
 
 
@@ -63,7 +63,7 @@ def test_keys_of_texts_are_stable() -> None:
 
 def test_keys_are_stable() -> None:
     # Every link ever shared uses these.
-    assert list(BY_KEY) == ["model", "chip", "n", "u", "w", "kv", "c", "b", "s"]
+    assert list(BY_KEY) == ["model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r"]
 
 
 BAD = [

@@ -144,3 +144,39 @@ def test_kv_page_switches() -> None:
 @pytest.mark.parametrize("model", models)
 def test_kv_page_with_every_model(model: str) -> None:
     assert metrics(opened("pages/kv_cache.py", model=model))["Per token"]
+
+
+def test_speculation_page_numbers() -> None:
+    test = opened(
+        "pages/speculative.py", chip="h100-sxm", n="8", w="bf16", kv="bf16", s="1024", b="128"
+    )
+    assert metrics(test) == {
+        "Speed-up here": "1.61 ×",
+        "If verifying is free": "2.80 ×",
+        "Tokens per check": "3.36",
+        "Best length here": "2",
+        "Best if free": "8",
+        "Free up to batch": "59",
+    }
+    assert "makes decoding **1.61 ×** as fast at batch 128" in words(test)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"a": "0"}, {"a": "1"}, {"k": "0"}, {"k": "64"}, {"r": "2"}, {"r": "0"}, {"d": "kimi-k2"},
+     {"chip": "rtx-5090"}, {"d": "llama-3.2-1b", "n": "1"}, {"b": "65536", "s": "16777216"}],
+)  # fmt: skip
+def test_speculation_page_survives_the_limits(query: dict[str, str]) -> None:
+    test = opened("pages/speculative.py", **query)
+    assert len(test.metric) == 6
+
+
+def test_speculation_page_warns_of_a_doubtful_draft() -> None:
+    notes = "".join(c.value for c in opened("pages/speculative.py", d="kimi-k2").caption)
+    assert "The draft model is no smaller than the target" in notes
+    assert "vocabularies of different sizes" in notes
+
+
+@pytest.mark.parametrize("model", models)
+def test_speculation_page_with_every_model(model: str) -> None:
+    assert metrics(opened("pages/speculative.py", model=model))["Tokens per check"] == "3.36"

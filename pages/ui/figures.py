@@ -91,7 +91,7 @@ def _axis(title: str, extent: list[float], log: bool, **more: Any) -> Dict:
     }  # fmt: skip
 
 
-def _batch_axis(upper: float) -> Dict:
+def batch_axis(upper: float) -> Dict:
     powers = [2**i for i in range(0, math.ceil(math.log2(upper)) + 1)]
     stride = 1 if len(powers) <= 9 else 2 if len(powers) <= 15 else 4
     ticks = powers[::stride]
@@ -183,7 +183,7 @@ def step_time(
     ]
     parts = {name: float(term) for name, term in current.charged().items()}
     layout = _layout(
-        _batch_axis(upper),
+        batch_axis(upper),
         _axis("Time per step (ms)", extent, log, **ticks(low, high, log)),
         shapes=[
             *shapes,

@@ -37,7 +37,7 @@ def bars(values: Mapping[str, float], words: Mapping[str, str], title: str) -> g
         "hovertemplate": "%{y}: %{text}<extra></extra>",
     }]  # fmt: skip
     layout = {
-        **_frame(140),
+        **frame(140),
         "xaxis": {
             "type": "log", "range": extent, "title": {"text": title, "standoff": 8},
             "automargin": False, **figures.ticks(start, high, True),
@@ -68,7 +68,7 @@ def against_context(
     extent = [math.log10(low) - 0.1, math.log10(high) + 0.25]
     tokens = [4**i for i in range(5, 12) if context[0] <= 4**i <= context[-1]]
     layout = {
-        **_frame(72, legend_rows=math.ceil((len(rows) + 1) / 3)),
+        **frame(72, legend_rows=math.ceil((len(rows) + 1) / 3)),
         "xaxis": {
             "type": "log", "range": [math.log10(context[0]), math.log10(context[-1])],
             "tickvals": tokens, "ticktext": [f"{t // 1024:,}k" for t in tokens],
@@ -79,8 +79,8 @@ def against_context(
             "automargin": False, **figures.ticks(10 ** extent[0], high, True),
         },
         "shapes": [
-            _rule("y", weights / 1e9, "dash"),
-            _rule("x", now, "dot"),
+            rule("y", weights / 1e9, "dash"),
+            rule("x", now, "dot"),
             figures.legend(
                 *[rows[i : i + 3] for i in range(0, len(rows), 3)],
                 [figures.key("all weights", palette.RULE, "╍╍")],
@@ -99,7 +99,7 @@ def intensity(values: Mapping[str, float], ridges: Mapping[str, float]) -> go.Fi
     start = drawn.layout.xaxis.range[0]
     drawn.layout.xaxis.range = [start, math.log10(reach) + 0.5]
     drawn.layout.shapes = [
-        _rule("x", ridge, "dash", f"ridge {name}") for name, ridge in known.items()
+        rule("x", ridge, "dash", f"ridge {name}") for name, ridge in known.items()
     ]
     return drawn
 
@@ -119,7 +119,7 @@ def utilisation(
     ]  # fmt: skip
     keys = [figures.key(name, colour, "━━") for name, _, (colour, _) in series]
     layout = {
-        **_frame(62),
+        **frame(62),
         "xaxis": {
             "type": "log", "range": [math.log10(length[0]), math.log10(length[-1])],
             "title": {"text": "Mean length (tokens)", "standoff": 8}, "automargin": False,
@@ -129,12 +129,12 @@ def utilisation(
             "range": [0, 104], "dtick": 20, "automargin": False,
             "title": {"text": "Reserved cache in use (%)"},
         },
-        "shapes": [_rule("x", now, "dot"), figures.legend(keys)],
+        "shapes": [rule("x", now, "dot"), figures.legend(keys)],
     }  # fmt: skip
     return figures.figure(data, layout)
 
 
-def _frame(left: int, legend_rows: int = 1) -> dict[str, Any]:
+def frame(left: int, legend_rows: int = 1) -> dict[str, Any]:
     return {
         "height": 340, "showlegend": False, "template": "none", "hovermode": "closest",
         "margin": {"l": left, "r": 16, "t": 16 + 18 * legend_rows, "b": 46, "autoexpand": False},
@@ -142,7 +142,7 @@ def _frame(left: int, legend_rows: int = 1) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rule(axis: str, at: float, dash: str, label: str = "") -> dict[str, Any]:
+def rule(axis: str, at: float, dash: str, label: str = "") -> dict[str, Any]:
     across = {"x": "y", "y": "x"}[axis]
     return {
         "type": "line", f"{axis}ref": axis, f"{across}ref": "paper", f"{axis}0": at, f"{axis}1": at,

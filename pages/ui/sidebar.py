@@ -17,7 +17,11 @@ GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
     "Hardware": (("chip", "usable_memory"), ("n_chips",)),
     "Precision": (("weight_format", "kv_format"), ("compute_format",)),
     "Workload": (("batch",), ("context",)),
+    "Speculation": (("acceptance", "n_draft"), ("draft", "cost_ratio")),
 }
+
+# Of one page only: folded away on the others.
+FOLDED = "Speculation"
 
 
 def ladder(low: int, high: int) -> list[int]:
@@ -88,14 +92,15 @@ def _control(field: Field, offered: Catalogues) -> Any:
             help=field.help,
             bind="query-params",
         )
-    if field.whole:
+    if field.whole and field.low > 0:
         return _logarithmic(field)
+    number = int if field.whole else float
     return st.slider(
         field.label,
-        field.low,
-        field.high,
-        field.default,
-        step=0.01,
+        number(field.low),
+        number(field.high),
+        number(field.default),
+        step=1 if field.whole else 0.01,
         key=field.key,
         help=field.help,
         bind="query-params",
@@ -112,14 +117,21 @@ def controls(used: Collection[str]) -> dict[str, Any]:
     offered = catalogues()
     with st.sidebar:
         for group, rows in GROUPS.items():
-            st.caption(f"**{group}**{_unused(rows, used)}")
-            for names in rows:
-                for column, name in zip(_cells(len(names)), names, strict=True):
-                    with column:
-                        values[name] = _control(FIELDS[name], offered)
+            with _heading(group, rows, used):
+                for names in rows:
+                    for column, name in zip(_cells(len(names)), names, strict=True):
+                        with column:
+                            values[name] = _control(FIELDS[name], offered)
             if group in customs.EDITORS:
                 customs.EDITORS[group]()
     return values
+
+
+def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -> Any:
+    if group == FOLDED:
+        return st.expander(group, expanded=any(name in used for row in rows for name in row))
+    st.caption(f"**{group}**{_unused(rows, used)}")
+    return st.container()
 
 
 def _unused(rows: Iterable[Iterable[str]], used: Collection[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from calc import Chip, Model, Scenario, memory, paging
+from calc import Chip, Model, Scenario, memory, paging, speculative
 from calc.attention import Attention, Limited, PerToken, SparseTopK
 from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
@@ -226,3 +226,28 @@ def paging_table(scenario: Scenario, mean: int, longest: int, block: int) -> str
     """`paging_rows` as a table."""
     head = ["Reservation", "In use", "Empty per sequence", "Empty bytes"]
     return markdown(head, paging_rows(scenario, mean, longest, block), " rrr")
+
+
+def speculation_budget(scenario: Scenario, cycle: speculative.Cycle, cost_ratio: float) -> str:
+    """What a thousand tokens take with and without drafting."""
+    s, per_check = scenario, float(cycle.tokens)
+    draft_flops = s.draft.active_params / s.model.active_params if s.draft else 0.0
+    factor = float(speculative.operations_factor(s.acceptance, s.n_draft, draft_flops))
+    reported = (
+        f"{float(speculative.reported_acceptance(s.acceptance, s.n_draft)):.2f}"
+        if s.n_draft
+        else ""
+    )
+    rows = [
+        ["Target passes for 1,000 tokens", "1,000", text.count(1000 / per_check)],
+        ["Draft passes for 1,000 tokens", "0", text.count(1000 * s.n_draft / per_check)],
+        ["Weight and cache reads of the target", "1", text.significant(1 / per_check)],
+        ["FLOPs per token, against plain", "1", text.times(factor)],
+        ["Time of one round", text.si(float(cycle.plain), "s"),
+         text.si(float(cycle.draft + cycle.verify), "s")],
+        ["of which drafting", "", text.si(float(cycle.draft), "s")],
+        ["of which verifying", "", text.si(float(cycle.verify), "s")],
+        ["Accepted over drafted, as engines print it", "", reported],
+        ["Cost of a draft step", "", text.times(cost_ratio)],
+    ]  # fmt: skip
+    return markdown(["Per target model", "Plain", "With drafting"], rows, " rr")

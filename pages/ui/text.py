@@ -81,6 +81,16 @@ def intensity(value: float) -> str:
     return f"{significant(value)} FLOP/B" if math.isfinite(value) else UNKNOWN
 
 
+def times(value: float) -> str:
+    """A factor."""
+    return f"{significant(value)} ×" if math.isfinite(value) else UNKNOWN
+
+
+def chi_square(value: float) -> str:
+    """A distance from a distribution; without bound when something impossible was drawn."""
+    return f"{value:,.1f}" if math.isfinite(value) else "∞"
+
+
 def plain(text: str) -> str:
     """Text from a preset or a person, safe inside Markdown."""
     return re.sub(r"([\\`*_{}\[\]()#+!|<>~$:&])", r"\\\1", text.replace("\n", " "))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from calc import Scenario, decode, memory
+from calc import Scenario, decode, memory, speculative
 from pages.ui import text
 
 _SPENT_ON = {
@@ -93,3 +93,51 @@ def kv_cache(scenario: Scenario) -> str:
         f"{text.plain(s.kv_format.id)}, {text.kibibytes(s.model.kv_bytes_per_token(s.kv_format))} "
         f"for each new token; {compared}, and {fits}."
     )
+
+
+def speculation(scenario: Scenario, cycle: speculative.Cycle, best: int, free: float) -> str:
+    """Whether drafting pays at this batch, and what would pay best."""
+    s, gain = scenario, float(cycle.speedup)
+    if math.isnan(gain):
+        return (
+            f"No dense {text.plain(s.compute_format.id)} rate is published for "
+            f"{text.plain(s.chip.name)}, so what verification costs is not known here."
+        )
+    drafted = f"Drafting {s.n_draft} tokens at acceptance {s.acceptance:g}"
+    effect = (
+        f"makes decoding **{text.times(gain)}** as fast"
+        if gain >= 1.005
+        else "changes nothing"
+        if gain > 0.995
+        else f"**slows decoding** to {text.times(gain)}"
+    )
+    longest = (
+        f"the best draft length here is {best}" if best else "here it pays not to draft at all"
+    )
+    verify = (
+        f"verification is free up to batch {math.floor(free):,}"
+        if s.batch <= free
+        else f"verification has not been free since batch {math.floor(free):,}"
+    )
+    return f"{drafted} {effect} at batch {s.batch:,}; {longest}, and {verify}."
+
+
+def speculation_caveats(scenario: Scenario, cost_ratio: float) -> list[str]:
+    """What makes the draft a doubtful one."""
+    s, found = scenario, []
+    if s.draft is not None and s.draft.total_params >= s.model.total_params:
+        found.append("The draft model is no smaller than the target.")
+    if cost_ratio >= 1:
+        found.append(
+            f"A draft step costs {text.times(cost_ratio)} a target step: drafting cannot pay."
+        )
+    elif s.draft is not None:
+        found.append(
+            f"{text.plain(s.draft.name)} costs {text.percent(cost_ratio)} of a target step here; "
+            "the cost ratio is not used."
+        )
+    if s.draft is not None and s.draft.vocabulary != s.model.vocabulary:
+        found.append("Draft and target have vocabularies of different sizes: tokens may not match.")
+    if s.batch > speculative.max_batch(s):
+        found.append("Target, draft and both caches do not fit in memory together.")
+    return found

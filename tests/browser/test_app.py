@@ -138,7 +138,7 @@ def test_a_shared_link_reproduces_the_numbers_in_a_new_browser(
     expect(code).to_be_visible()
     shared = code.inner_text().strip().replace("\n", "")
     assert set(parse_qs(urlparse(shared).query)) == {
-        "v", "model", "chip", "n", "u", "w", "kv", "c", "b", "s",
+        "v", "model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r",
     }  # fmt: skip
     other = chromium.new_context().new_page()
     visit(other, shared)
@@ -256,12 +256,30 @@ def test_the_kv_page_draws_every_tab(tab: Page, app: str) -> None:
         no_exception(tab)
 
 
+def test_the_speculation_page_draws_every_tab_and_carries_its_link(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/speculative?a=0.7&k=6&d=llama-3.2-1b")
+    expect_charts(tab, 4)
+    expect(tab.get_by_text("Drafting 6 tokens at acceptance 0.7")).to_be_visible()
+    tab.get_by_role("tab", name="Token budget").click()
+    expect(tab.get_by_text("Target passes for 1,000 tokens")).to_be_visible()
+    tab.get_by_role("tab", name="Acceptance bench").click()
+    expect(tab.get_by_text("total variation")).to_be_visible()
+    expect(tab.get_by_text("100,000 draws with a fixed seed")).to_be_visible()
+    no_exception(tab)
+    tab.get_by_role("link", name="Decode").first.click()
+    expect_metric(tab, "Step time", "8.57 ms")
+    tab.wait_for_selector(IDLE)
+    assert query(tab) == {"a": ["0.7"], "k": ["6"], "d": ["llama-3.2-1b"]}
+    tab.get_by_role("link", name="Speculation").first.click()
+    expect(tab.get_by_text("Drafting 6 tokens at acceptance 0.7")).to_be_visible()
+
+
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), SIZES)
-@pytest.mark.parametrize("path", ["", "kv_cache", "about"])
+@pytest.mark.parametrize("path", ["", "kv_cache", "speculative", "about"])
 def test_nothing_overflows(
     chromium: Browser, app: str, path: str, width: int, height: int, theme: str
 ) -> None:
@@ -272,14 +290,14 @@ def test_nothing_overflows(
     tab = context.new_page()
     visit(tab, f"{app}/{path}")
     if path != "about":
-        expect_charts(tab)
+        expect_charts(tab, 4 if path == "speculative" else 2)
     wider: int = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wider <= 0
     context.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["", "kv_cache", "about"])
+@pytest.mark.parametrize("path", ["", "kv_cache", "speculative", "about"])
 def test_axe_finds_nothing_serious(chromium: Browser, app: str, path: str, theme: str) -> None:
     context = chromium.new_context(
         viewport={"width": 1440, "height": 900},
@@ -288,7 +306,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, app: str, path: str, theme
     tab = context.new_page()
     visit(tab, f"{app}/{path}")
     if path != "about":
-        expect_charts(tab)
+        expect_charts(tab, 4 if path == "speculative" else 2)
     found = Axe().run(tab)
     serious = [
         f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"

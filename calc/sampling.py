@@ -1,0 +1,155 @@
+"""Distributions over the next token, how alike a draft's and a target's are, and exactness.
+
+A distribution is an array of probabilities over a vocabulary that adds up to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+class DistributionError(ValueError):
+    """Weights that are no distribution, and why."""
+
+
+def distribution(weights: ArrayLike) -> Array:
+    """Non-negative weights as probabilities.
+
+    Raises
+    ------
+    DistributionError
+        If a weight is negative or not finite, or all are 0.
+
+    Examples
+    --------
+    >>> distribution([2, 1, 1]).tolist()
+    [0.5, 0.25, 0.25]
+    """
+    values = np.asarray(weights, dtype=float)
+    if values.ndim != 1 or not values.size:
+        raise DistributionError("there are no weights")
+    if not np.isfinite(values).all():
+        raise DistributionError("a weight is not a finite number")
+    if (values < 0).any():
+        raise DistributionError("a weight is negative")
+    largest = values.max()
+    if largest == 0:
+        raise DistributionError("all weights are 0")
+    scaled = values / largest
+    return np.asarray(scaled / scaled.sum())
+
+
+def at_temperature(p: Array, temperature: float) -> Array:
+    """Sharper below 1, flatter above; 0 is greedy, all on the largest.
+
+    >>> at_temperature(distribution([3, 1]), 0).tolist()
+    [1.0, 0.0]
+    """
+    if temperature == 0:
+        return np.asarray(np.arange(p.size) == np.argmax(p), dtype=float)
+    with np.errstate(divide="ignore"):
+        logits = np.log(p) / temperature
+    return distribution(np.exp(logits - logits.max()))
+
+
+def keep_top_k(p: Array, top_k: int) -> Array:
+    """Only the `top_k` likeliest; 0 keeps all."""
+    if not 0 < top_k < p.size:
+        return p
+    kept = np.argsort(-p, kind="stable")[:top_k]
+    return distribution(np.where(np.isin(np.arange(p.size), kept), p, 0.0))
+
+
+def keep_top_p(p: Array, top_p: float) -> Array:
+    """Only the likeliest that together reach `top_p`; 1 keeps all."""
+    order = np.argsort(-p, kind="stable")
+    before = np.cumsum(p[order]) - p[order]
+    kept = order[before < top_p] if top_p < 1 else order
+    return distribution(np.where(np.isin(np.arange(p.size), kept), p, 0.0))
+
+
+def processed(p: Array, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Array:
+    """Temperature, then top-k, then top-p, renormalised (formulas.md §10)."""
+    return keep_top_p(keep_top_k(at_temperature(p, temperature), top_k), top_p)
+
+
+def acceptance(p: Array, q: Array) -> float:
+    """Probability that a token drafted from q is accepted for p: 1 − total variation.
+
+    .. math:: \\alpha = \\sum_x \\min(p(x), q(x))
+
+    References
+    ----------
+    Leviathan et al. 2022, corollary 3.6; formulas.md F7.1.
+
+    Examples
+    --------
+    >>> p, q = distribution([0.5, 0.3, 0.2]), distribution([0.6, 0.3, 0.1])
+    >>> round(acceptance(p, q), 3)
+    0.9
+    """
+    return float(np.minimum(p, q).sum())
+
+
+def residual(p: Array, q: Array) -> Array:
+    """What is sampled after a rejection, ``[p − q]₊`` renormalised; p itself where p equals q."""
+    left = np.maximum(p - q, 0.0)
+    # Below rounding nothing is ever rejected, so any distribution would do.
+    return p if left.sum() < 1e-15 else distribution(left)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What came out of drawing many tokens, beside what should.
+
+    `emitted` are frequencies, `standard_error` the sampling error of each under p, `accepted` the
+    share of drafts accepted, `chi_square` the distance from p with so many `degrees` of freedom:
+    around that many if they agree.
+    """
+
+    emitted: Array
+    standard_error: Array
+    accepted: float
+    chi_square: float
+    degrees: int
+
+
+def _summary(tokens: NDArray[np.int64], accepted: NDArray[np.bool_], p: Array) -> Simulation:
+    draws = tokens.size
+    emitted = np.bincount(tokens, minlength=p.size) / draws
+    possible = p > 0
+    expected = draws * p[possible]
+    distance = float((((draws * emitted[possible]) - expected) ** 2 / expected).sum())
+    # A token that p forbids is a deviation without bound.
+    if (emitted[~possible] > 0).any():
+        distance = float("inf")
+    error = np.sqrt(p * (1 - p) / draws)
+    return Simulation(emitted, error, float(accepted.mean()), distance, int(possible.sum()) - 1)
+
+
+def simulate(p: Array, q: Array, draws: int = 100_000, seed: int = 0) -> Simulation:
+    """Exact speculative sampling: accept with ``min(1, p/q)``, else draw from the residual."""
+    random = np.random.default_rng(seed)
+    drafted = random.choice(p.size, draws, p=q)
+    accepted = random.random(draws) * q[drafted] < p[drafted]
+    replaced = random.choice(p.size, draws, p=residual(p, q))
+    return _summary(np.where(accepted, drafted, replaced), accepted, p)
+
+
+def simulate_threshold(
+    p: Array, q: Array, threshold: float = 0.09, draws: int = 100_000, seed: int = 0
+) -> Simulation:
+    """The heuristic that accepts whatever the target finds likely enough, else draws from p.
+
+    Fast, and not exact: what it emits is not p.
+    """
+    random = np.random.default_rng(seed)
+    drafted = random.choice(p.size, draws, p=q)
+    accepted = p[drafted] > threshold
+    replaced = random.choice(p.size, draws, p=p)
+    return _summary(np.where(accepted, drafted, replaced), accepted, p)

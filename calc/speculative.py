@@ -1,0 +1,247 @@
+"""Speculative decoding: what a draft buys, when the batch takes it away, and why it is exact.
+
+`alpha` is the probability that a drafted token is accepted, `n_draft` the tokens drafted before
+each verification, `cost_ratio` the time of one draft step over that of one target step.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calc import decode, memory
+from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+LONGEST_DRAFT = 64
+
+
+class SpeculationError(ValueError):
+    """An acceptance, a draft or a distribution that cannot be."""
+
+
+def _probability(alpha: ArrayLike) -> Array:
+    value = np.asarray(alpha, dtype=float)
+    if not ((value >= 0) & (value <= 1)).all():
+        raise SpeculationError("alpha is outside 0 to 1")
+    return value
+
+
+def _length(n_draft: ArrayLike) -> Array:
+    value = np.asarray(n_draft, dtype=float)
+    if not ((value >= 0) & np.isfinite(value)).all():
+        raise SpeculationError("n_draft is negative or not finite")
+    return value
+
+
+def expected_tokens(alpha: ArrayLike, n_draft: ArrayLike) -> Array:
+    """Tokens that one verification yields on average, the target's own included [token].
+
+    .. math:: (1 - \\alpha^{k+1}) / (1 - \\alpha)
+
+    Parameters
+    ----------
+    alpha : array_like
+        Acceptance of each drafted token, independent of the others; 0 gives 1, 1 gives k + 1.
+    n_draft : array_like
+        Tokens drafted.
+
+    Raises
+    ------
+    SpeculationError
+        If alpha is no probability or n_draft is negative.
+
+    References
+    ----------
+    Leviathan et al. 2022, equation 1; formulas.md F7.2.
+
+    Examples
+    --------
+    >>> round(float(expected_tokens(0.8, 4)), 2)
+    3.36
+    """
+    accepted, drafted = np.broadcast_arrays(_probability(alpha), _length(n_draft))
+    # Both ends are limits; between them expm1 keeps the quotient exact close to 1.
+    inside = (accepted > 0) & (accepted < 1)
+    log = np.log(np.where(inside, accepted, 0.5))
+    between = np.expm1((drafted + 1) * log) / np.expm1(log)
+    return np.asarray(np.where(inside, between, np.where(accepted == 1, drafted + 1, 1.0)))
+
+
+def expected_tokens_by_position(acceptance: ArrayLike) -> float:
+    """The same for an acceptance of its own at each position [token] (formulas.md F7.2).
+
+    >>> expected_tokens_by_position([0.5, 0.5])
+    1.75
+    """
+    return float(1 + np.cumprod(_probability(acceptance)).sum())
+
+
+def expected_tokens_of_tree(acceptance: ArrayLike, branches: ArrayLike) -> float:
+    """Tokens per verification of a tree with so many candidates at each depth [token].
+
+    A depth is passed if any candidate is accepted, ``1 - (1 - a)^c`` (formulas.md F7.5).
+    """
+    passed = 1 - (1 - _probability(acceptance)) ** _length(branches)
+    return expected_tokens_by_position(passed)
+
+
+def speedup(alpha: ArrayLike, n_draft: ArrayLike, cost_ratio: ArrayLike) -> Array:
+    """Speed over plain decoding when verifying costs one decode step.
+
+    .. math:: \\frac{1 - \\alpha^{k+1}}{(1 - \\alpha)(k c + 1)}
+
+    Holds while verification is bound by memory: see `batch_speedup` for when it is not.
+
+    References
+    ----------
+    Leviathan et al. 2022, theorem 3.8; formulas.md F7.3.
+
+    Examples
+    --------
+    >>> round(float(speedup(0.8, 4, 0.05)), 2)
+    2.8
+    """
+    cost = np.asarray(cost_ratio, dtype=float)
+    return np.asarray(expected_tokens(alpha, n_draft) / (_length(n_draft) * cost + 1))
+
+
+def best_n_draft(alpha: float, cost_ratio: float, longest: int = LONGEST_DRAFT) -> int:
+    """Draft length with the largest `speedup`; 0 if drafting never pays.
+
+    >>> best_n_draft(0.8, 0.1), best_n_draft(0.8, 0.05), best_n_draft(0.1, 0.2)
+    (6, 8, 0)
+    """
+    return int(np.argmax(speedup(alpha, np.arange(longest + 1), cost_ratio)))
+
+
+def operations_factor(alpha: ArrayLike, n_draft: ArrayLike, draft_operations: ArrayLike) -> Array:
+    """FLOPs per token over plain decoding (Leviathan et al., theorem 3.11; F7.3).
+
+    `draft_operations` is the draft's FLOPs per token over the target's.
+    """
+    drafted = _length(n_draft)
+    spent = drafted * np.asarray(draft_operations, dtype=float) + drafted + 1
+    return np.asarray(spent / expected_tokens(alpha, n_draft))
+
+
+def reported_acceptance(alpha: ArrayLike, n_draft: ArrayLike) -> Array:
+    """Acceptance as engines print it, accepted over drafted tokens (formulas.md F7.2).
+
+    >>> round(float(reported_acceptance(0.8, 4)), 2)
+    0.59
+    """
+    drafted = _length(n_draft)
+    return np.asarray(
+        (expected_tokens(alpha, n_draft) - 1) / np.where(drafted > 0, drafted, np.nan)
+    )
+
+
+def alpha_of_reported(rate: float, n_draft: int) -> float:
+    """The acceptance per token behind what an engine prints; the inverse of the above.
+
+    >>> round(alpha_of_reported(float(reported_acceptance(0.8, 4)), 4), 6)
+    0.8
+    """
+    if not 0 <= rate <= 1 or n_draft < 1:
+        raise SpeculationError("the reported rate is outside 0 to 1, or nothing is drafted")
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reported_acceptance(middle, n_draft) < rate else (low, middle)
+    return (low + high) / 2
+
+
+def draft_scenario(scenario: Scenario) -> Scenario:
+    """The draft model on the same chips, precision and workload."""
+    if scenario.draft is None:
+        raise SpeculationError("the scenario has no draft model")
+    return replace(scenario, model=scenario.draft, draft=None)
+
+
+def draft_time(
+    scenario: Scenario, batch: ArrayLike | None = None, context: ArrayLike | None = None
+) -> Array:
+    """Time of one draft step: a draft model's own, else `cost_ratio` of the target's [s]."""
+    if scenario.draft is None:
+        return scenario.cost_ratio * decode.step_time(scenario, batch, context).total
+    return decode.step_time(draft_scenario(scenario), batch, context).total
+
+
+def effective_cost_ratio(scenario: Scenario) -> float:
+    """Time of one draft step over one target step at the scenario's batch."""
+    if scenario.draft is None:
+        return scenario.cost_ratio
+    return float(draft_time(scenario) / decode.step_time(scenario).total)
+
+
+def max_batch(scenario: Scenario, context: int | None = None) -> int:
+    """Whole sequences that fit beside target and draft, drafted tokens included [sequence]."""
+    length = (scenario.context if context is None else context) + scenario.n_draft + 1
+    models = [scenario.model] + ([scenario.draft] if scenario.draft is not None else [])
+    held = sum(model.total_params for model in models) * scenario.weight_format.bytes
+    each = sum(float(model.kv_bytes(length, scenario.kv_format)) for model in models)
+    return max(0, math.floor((memory.capacity(scenario) - held) / each))
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One round of drafting and verifying; times in seconds.
+
+    `plain` is one step without speculation, `draft` all draft steps, `verify` the verification,
+    `tokens` what it yields, `speedup` tokens per second over plain decoding.
+    """
+
+    plain: Array
+    draft: Array
+    verify: Array
+    tokens: Array
+    speedup: Array
+
+
+def batch_speedup(
+    scenario: Scenario,
+    batch: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    n_draft: ArrayLike | None = None,
+) -> Cycle:
+    """Speed over plain decoding with the real costs of drafting and verifying at a batch.
+
+    .. math:: \\frac{E[N]\\,T(B, 1)}{k\\,T_\\mathrm{draft}(B) + T(B, k+1)}
+
+    Verification reads weights and cache once and multiplies k + 1 tokens for every sequence: free
+    while memory-bound, and no longer once B (k + 1) passes the critical batch. A mixture of experts
+    also reads more experts.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Target, chips, precision, acceptance, and the draft as a model or a cost ratio.
+    batch, context, n_draft : array_like, optional
+        To use instead of the scenario's; they broadcast.
+
+    References
+    ----------
+    formulas.md F7.4, F3.6.
+    """
+    drafted = scenario.n_draft if n_draft is None else n_draft
+    plain = decode.step_time(scenario, batch, context)
+    verify = decode.step_time(scenario, batch, context, tokens=np.asarray(drafted) + 1)
+    drafting = np.asarray(drafted) * draft_time(scenario, batch, context)
+    tokens = expected_tokens(scenario.acceptance, drafted)
+    return Cycle(
+        plain=plain.total,
+        draft=drafting,
+        verify=verify.total,
+        tokens=tokens,
+        speedup=np.asarray(tokens * plain.total / (drafting + verify.total)),
+    )
+
+
+def free_batch(scenario: Scenario, compute_bound_from: float) -> float:
+    """Largest batch whose verification is still memory-bound [sequence]."""
+    return compute_bound_from / (scenario.n_draft + 1)
