@@ -10,7 +10,9 @@ import streamlit as st
 from calc import scenario
 from pages.ui import frame, link, sidebar
 
-SPECULATION = frozenset({"acceptance", "n_draft", "draft", "cost_ratio"})
+SPECULATION = frozenset(
+    {"acceptance", "n_draft", "draft", "cost_ratio", "temperature", "top_k", "top_p"}
+)
 ALL = frozenset(scenario.FIELDS) - SPECULATION
 
 # One line a page: its file, its title, and the scenario fields that it uses.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from calc import custom
+from calc import custom, sampling
 from calc.scenario import BY_KEY, SCHEMA, Catalogues, Choice, Field, Quantity
 
 # Raised when the meaning of a key changes; older links are then read by their own version's rules.
@@ -23,7 +23,9 @@ _NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,3})
 
 @dataclass(frozen=True)
 class Text:
-    """A parameter that carries a whole model or chip, which joins a catalogue as ``custom``."""
+    """A parameter that carries a text: a model or chip that joins a catalogue as ``custom``, or
+    the weights of a distribution, which join none.
+    """
 
     name: str
     key: str
@@ -35,6 +37,8 @@ class Text:
 TEXTS = (
     Text("custom_model", "cfg", "Custom model", "models", custom.model),
     Text("custom_chip", "hw", "Custom chip", "chips", custom.chip),
+    Text("target_weights", "p", "Target weights", "", sampling.weights_of_text),
+    Text("draft_weights", "q", "Draft weights", "", sampling.weights_of_text),
 )
 KEYS = frozenset({*BY_KEY, VERSION_KEY, *(text.key for text in TEXTS)})
 
@@ -61,9 +65,10 @@ def with_custom(
             continue
         try:
             item = text.read(value)
-        except custom.CustomError as error:
+        except ValueError as error:
             problems[text.key] = f"not usable ({error})"
-        else:
+            continue
+        if text.catalogue:
             extended[text.catalogue] = {**catalogues[text.catalogue], custom.ID: item}
     return extended, problems
 
@@ -173,7 +178,7 @@ def dump(values: Mapping[str, Any], *, explicit: bool = False) -> dict[str, str]
     }
     # A text is written while its model or chip is chosen, or in the short link while it is kept.
     for text in TEXTS:
-        chosen = values.get(text.catalogue.removesuffix("s")) == custom.ID
+        chosen = values.get(text.catalogue.removesuffix("s")) == custom.ID or not text.catalogue
         if values.get(text.name) and (chosen or not explicit):
             written[text.key] = values[text.name]
     return {VERSION_KEY: str(VERSION), **written} if explicit else written

@@ -44,6 +44,30 @@ def distribution(weights: ArrayLike) -> Array:
     return np.asarray(scaled / scaled.sum())
 
 
+MOST_WEIGHTS = 16
+
+
+def weights_of_text(text: str) -> Array:
+    """Weights written with commas between, as a link carries them.
+
+    >>> weights_of_text("2,1,1").tolist()
+    [0.5, 0.25, 0.25]
+    """
+    parts = text.split(",")
+    if not 2 <= len(parts) <= MOST_WEIGHTS:
+        raise DistributionError(f"there are not 2 to {MOST_WEIGHTS} weights")
+    try:
+        return distribution([float(part) for part in parts if len(part) < 30])
+    except ValueError as error:
+        reason = str(error) if isinstance(error, DistributionError) else "a weight is not a number"
+        raise DistributionError(reason) from error
+
+
+def text_of_weights(weights: ArrayLike) -> str:
+    """The same the other way, as short as it is exact."""
+    return ",".join(f"{weight:.6g}" for weight in np.asarray(weights, dtype=float))
+
+
 def at_temperature(p: Array, temperature: float) -> Array:
     """Sharper below 1, flatter above; 0 is greedy, all on the largest.
 
@@ -52,9 +76,10 @@ def at_temperature(p: Array, temperature: float) -> Array:
     """
     if temperature == 0:
         return np.asarray(np.arange(p.size) == np.argmax(p), dtype=float)
-    with np.errstate(divide="ignore"):
-        logits = np.log(p) / temperature
-    return distribution(np.exp(logits - logits.max()))
+    # Against the likeliest, so that a tiny temperature overflows to "never" and not to nothing.
+    with np.errstate(divide="ignore", over="ignore"):
+        logits = np.log(p / p.max()) / temperature
+    return distribution(np.exp(logits))
 
 
 def keep_top_k(p: Array, top_k: int) -> Array:

@@ -116,6 +116,12 @@ SCHEMA: tuple[Field, ...] = (
            catalogue="models", none="ratio"),
     Quantity("cost_ratio", "r", "Cost ratio", "fraction", 0.05, 0.0, 2.0,
              "Time of one draft step over one target step; near 0 for n-gram lookup.", whole=False),
+    Quantity("temperature", "t", "Temperature", "", 1.0, 0.0, 2.0,
+             "Of target and draft in the acceptance bench; 0 is greedy.", whole=False),
+    Quantity("top_k", "tk", "Top-k", "tokens", 0, 0, 64,
+             "Likeliest tokens kept in the acceptance bench; 0 keeps all."),
+    Quantity("top_p", "tp", "Top-p", "probability", 1.0, 0.05, 1.0,
+             "Probability kept in the acceptance bench; 1 keeps all.", whole=False),
 )  # fmt: skip
 
 FIELDS: Mapping[str, Field] = {field.name: field for field in SCHEMA}
@@ -143,6 +149,8 @@ class Scenario:
     acceptance, n_draft, draft, cost_ratio
         Of speculative decoding: acceptance per token, tokens drafted, the draft model, and where
         there is none the time of a draft step over a target step.
+    temperature, top_k, top_p
+        How target and draft distributions are sampled in the acceptance bench.
     fidelity : str
         Which formula times the step; "bound" is F3.1, the textbook roofline.
 
@@ -165,6 +173,9 @@ class Scenario:
     n_draft: int = 4
     draft: Model | None = None
     cost_ratio: float = 0.05
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
     fidelity: str = "bound"
 
     def __post_init__(self) -> None:

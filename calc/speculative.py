@@ -242,6 +242,38 @@ def batch_speedup(
     )
 
 
+def tree_speedup(scenario: Scenario, branches: ArrayLike) -> tuple[float, int, float]:
+    """A tree of candidates instead of a chain, as Medusa and EAGLE draft.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Target, batch, acceptance of one candidate, and the cost of a draft step.
+    branches : array_like
+        Candidates below each node, depth by depth.
+
+    Returns
+    -------
+    tokens : float
+        Tokens per verification.
+    nodes : int
+        Drafted tokens that one verification checks.
+    speedup : float
+        Tokens per second over plain decoding, each depth costing one draft step.
+
+    References
+    ----------
+    formulas.md F7.5.
+    """
+    widths = _length(branches)
+    nodes = int(np.cumprod(widths).sum())
+    tokens = expected_tokens_of_tree(np.full(widths.shape, scenario.acceptance), widths)
+    plain = decode.step_time(scenario)
+    verify = decode.step_time(scenario, tokens=nodes + 1)
+    drafting = widths.size * float(draft_time(scenario))
+    return tokens, nodes, float(tokens * plain.total / (drafting + verify.total))
+
+
 def free_batch(scenario: Scenario, compute_bound_from: float) -> float:
     """Largest batch whose verification is still memory-bound [sequence]."""
     return compute_bound_from / (scenario.n_draft + 1)

@@ -20,7 +20,7 @@ sweep = decode.batch_sweep(
     decode.sweep_end(scenario, max_batch, crossing), [max_batch, scenario.batch]
 )
 log = st.session_state.get("decode-scale", SCALES[0]) == SCALES[0]
-look = {"max_batch": max_batch, "log": log, "dark": figures.is_dark()}
+look = {"max_batch": max_batch, "log": log}
 step_figure = figures.step_time(
     decode.step_time(scenario, batch=sweep), step, compute_bound_from=crossing, **look
 )
@@ -48,11 +48,13 @@ with charts:
     figures.show(
         step_figure,
         key="step-time",
+        revision=f"step-{log}",
         alt=f"Step time and its terms against batch. {tables.step_sentence(step)}",
     )
     figures.show(
         frontier_figure,
         key="frontier",
+        revision=f"frontier-{log}",
         alt="Throughput per chip against time per token as the batch grows. "
         f"{tables.memory_sentence(held)}",
     )

@@ -90,6 +90,7 @@ if length.open:
 if budget.open:
     with budget:
         st.markdown(tables.speculation_budget(scenario, cycle, ratio))
+        bench.conversions(scenario)
 if acceptance.open:
     with acceptance:
-        bench.section()
+        bench.section(scenario)

@@ -32,7 +32,6 @@ def drawn(s: Scenario, log: bool) -> tuple[go.Figure, go.Figure]:
             compute_bound_from=crossing,
             max_batch=largest,
             log=log,
-            dark=False,
         ),
         figures.frontier(
             decode.frontier(s, sweep),
@@ -40,7 +39,6 @@ def drawn(s: Scenario, log: bool) -> tuple[go.Figure, go.Figure]:
             memory.ledger(s),
             max_batch=largest,
             log=log,
-            dark=False,
         ),
     )
 

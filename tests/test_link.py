@@ -58,12 +58,13 @@ def test_defaults_are_left_out_and_an_explicit_link_has_every_field() -> None:
 
 
 def test_keys_of_texts_are_stable() -> None:
-    assert [text.key for text in link.TEXTS] == ["cfg", "hw"]
+    assert [text.key for text in link.TEXTS] == ["cfg", "hw", "p", "q"]
 
 
 def test_keys_are_stable() -> None:
     # Every link ever shared uses these.
-    assert list(BY_KEY) == ["model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r"]
+    assert list(BY_KEY) == ["model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r",
+                            "t", "tk", "tp"]  # fmt: skip
 
 
 BAD = [
@@ -129,6 +130,9 @@ UNUSABLE = [
     ("cfg", '{"model_type":"bert"}', "not usable (model_type: is missing or not a decoder"),
     ("cfg", "x" * 6001, "longer than 6,000 characters"),
     ("cfg", '{"model_type":"totals","total_params":-1}', "not usable (total_params is outside"),
+    ("p", "1,x", "not usable (a weight is not a number"),
+    ("q", "0,0", "not usable (all weights are 0"),
+    ("q", "1", "not usable (there are not 2 to 16 weights"),
     ("hw", '{"memory":80,"bandwidth":3e12}', "not usable (memory is outside"),
     ("hw", '{"memory":8e10,"bandwidth":3e12,"peaks":{"bf61":1}}', "not usable (peaks is not"),
     ("hw", '{"memory":8e10,"bandwidth":"fast"}', "not usable (bandwidth is missing or not a"),
@@ -137,9 +141,10 @@ UNUSABLE = [
 
 @pytest.mark.parametrize(("key", "text", "reason"), UNUSABLE)
 def test_an_unusable_custom_text_is_named_and_dropped(key: str, text: str, reason: str) -> None:
-    choice = {"cfg": "model", "hw": "chip"}[key]
-    values, problems = link.parse({key: [text], choice: ["custom"]}, PRESETS)
+    choice = {"cfg": "model", "hw": "chip"}.get(key)
+    query = {key: [text]} | ({choice: ["custom"]} if choice else {})
+    values, problems = link.parse(query, PRESETS)
     assert problems[0].key == key
     assert problems[0].reason.startswith(reason)
-    assert [problem.key for problem in problems] == [key, choice]
+    assert [problem.key for problem in problems] == [part for part in (key, choice) if part]
     assert values == DEFAULTS

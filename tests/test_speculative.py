@@ -79,6 +79,15 @@ def test_trees_and_positions() -> None:
     assert wide == pytest.approx(1 + sum(0.96**i for i in range(1, 5)))
 
 
+def test_a_tree_of_one_branch_is_a_chain() -> None:
+    chain = speculative.batch_speedup(EIGHT_H100)
+    tokens, nodes, gain = speculative.tree_speedup(EIGHT_H100, [1, 1, 1, 1])
+    assert nodes == 4
+    assert tokens == pytest.approx(float(chain.tokens))
+    assert gain == pytest.approx(float(chain.speedup))
+    assert speculative.tree_speedup(EIGHT_H100, [3, 2, 1])[1] == 3 + 6 + 6
+
+
 def test_a_draft_model_brings_its_own_time_and_memory() -> None:
     with_draft = scenario(chip="h100-sxm", w="bf16", kv="bf16", n_chips=8, context=1024,
                           draft=models["llama-3.2-1b"])  # fmt: skip

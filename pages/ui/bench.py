@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calc import sampling
+from calc import Scenario, sampling, speculative
 from pages.ui import figures, speculation_figures, tables, text
 
 DRAWS = 100_000
@@ -34,51 +34,137 @@ EXAMPLES: Mapping[str, tuple[list[str], list[float], list[float]]] = {
 }
 
 
-def section() -> None:
-    """Editor, sampling settings, overlap, acceptance, and the simulation."""
-    example = st.selectbox("Example", list(EXAMPLES), key="bench-example", persist_state="session")
-    names, target, draft = EXAMPLES[example]
-    left, right = st.columns([2, 3])
+def conversions(scenario: Scenario) -> None:
+    """Acceptance from what an engine prints, and a tree of candidates in place of a chain."""
+    left, right = st.columns(2)
     with left:
-        edited = st.data_editor(
-            pd.DataFrame({"token": names, "target p": target, "draft q": draft}),
-            key=f"bench-{example}",
-            hide_index=True,
-            disabled=["token"],
+        rate = st.number_input(
+            "Accepted over drafted, from an engine",
+            0.0,
+            1.0,
+            0.59,
+            0.01,
+            key="bench-reported",
+            persist_state="session",
         )
-        st.caption("Weights; they are scaled to add up to 1.")
-        temperature = st.slider(
-            "Temperature", 0.0, 2.0, 1.0, 0.05, key="bench-t", persist_state="session"
-        )
-        top_k = st.slider(
-            "Top-k (0 keeps all)", 0, len(names), 0, key="bench-k", persist_state="session"
-        )
-        top_p = st.slider("Top-p", 0.05, 1.0, 1.0, 0.05, key="bench-p", persist_state="session")
-    with right:
-        try:
-            p, q = (
-                sampling.processed(
-                    sampling.distribution(edited[column].fillna(0).to_numpy(dtype=float)),
-                    temperature,
-                    top_k,
-                    top_p,
-                )
-                for column in ("target p", "draft q")
+        if scenario.n_draft:
+            alpha = speculative.alpha_of_reported(rate, scenario.n_draft)
+            st.markdown(
+                f"With {scenario.n_draft} drafted tokens that is an acceptance of **{alpha:.3f}** "
+                "per token."
             )
-        except sampling.DistributionError as error:
-            st.warning(f"These weights are no distribution: {error}.")
-            return
-        alpha = sampling.acceptance(p, q)
-        st.markdown(
-            f"Acceptance **α = {alpha:.3f}**, total variation {1 - alpha:.3f}. "
-            f"{'Nothing is ever rejected.' if alpha > 1 - 1e-12 else ''}"
+        else:
+            st.markdown("Nothing is drafted, so there is no rate to convert.")
+    with right:
+        width = st.text_input(
+            "Tree: candidates at each depth",
+            "3,2,1",
+            key="bench-tree",
+            persist_state="session",
+            max_chars=40,
+            help="As Medusa and EAGLE draft; one number a depth.",
         )
+        parts = [part.strip() for part in width.split(",")]
+        if all(part.isdecimal() and 1 <= int(part) <= 16 for part in parts) and len(parts) <= 8:
+            tokens, nodes, gain = speculative.tree_speedup(scenario, [int(part) for part in parts])
+            st.markdown(
+                f"{nodes:,} candidates give {text.significant(tokens)} tokens a check, "
+                f"**{text.times(gain)}** at batch {scenario.batch:,}."
+            )
+        else:
+            st.markdown("Give up to 8 whole numbers from 1 to 16, with commas between.")
+
+
+def _weights(example: str) -> tuple[list[str], list[float], list[float]]:
+    """Tokens and weights: those of the link where both are given, else the example's.
+
+    Raises
+    ------
+    sampling.DistributionError
+        If a text holds no distribution, or the two are of different lengths.
+    """
+    names, target, draft = EXAMPLES[example]
+    given = [st.session_state.get(key) or "" for key in ("p", "q")]
+    if not any(given):
+        return names, target, draft
+    read = [
+        sampling.weights_of_text(text) if text else sampling.distribution(own)
+        for text, own in zip(given, (target, draft), strict=True)
+    ]
+    if read[0].size != read[1].size:
+        raise sampling.DistributionError("target and draft have different numbers of weights")
+    if read[0].size != len(names):
+        names = [f"token {i + 1}" for i in range(read[0].size)]
+    return names, read[0].tolist(), read[1].tolist()
+
+
+def _keep_edits(key: str, target: list[float], draft: list[float]) -> None:
+    """Cells changed in the table become the weights of the link."""
+    columns = {"target p": list(target), "draft q": list(draft)}
+    for row, changes in st.session_state[key]["edited_rows"].items():
+        for column, value in changes.items():
+            columns[column][int(row)] = value if value is not None else 0.0
+    st.session_state["p"] = sampling.text_of_weights(columns["target p"])
+    st.session_state["q"] = sampling.text_of_weights(columns["draft q"])
+
+
+def _use_example() -> None:
+    st.session_state["p"] = st.session_state["q"] = ""
+
+
+def section(scenario: Scenario) -> None:
+    """Editor, overlap, acceptance, and the simulation."""
+    example = st.selectbox(
+        "Example",
+        list(EXAMPLES),
+        key="bench-example",
+        persist_state="session",
+        on_change=_use_example,
+    )
+    left, right = st.columns([2, 3])
+    try:
+        names, target, draft = _weights(example)
+        with left:
+            _editor(names, target, draft)
+        p, q = (
+            sampling.processed(
+                sampling.distribution(weights),
+                scenario.temperature,
+                scenario.top_k,
+                scenario.top_p,
+            )
+            for weights in (target, draft)
+        )
+    except sampling.DistributionError as error:
+        st.warning(f"These weights are no distribution: {error}.")
+        return
+    with right:
+        alpha = sampling.acceptance(p, q)
+        never = " Nothing is ever rejected." if alpha > 1 - 1e-12 else ""
+        st.markdown(f"Acceptance **α = {alpha:.3f}**, total variation {1 - alpha:.3f}.{never}")
         figures.show(
-            speculation_figures.overlap(names, p, q),
+            speculation_figures.overlap([text.plain_html(name) for name in names], p, q),
             key="bench-overlap",
             alt=f"Target and draft distributions; they share {alpha:.3f}.",
         )
     _simulation(names, p, q)
+
+
+def _editor(names: list[str], target: list[float], draft: list[float]) -> None:
+    # The key names the data: another table must not inherit the cells changed in this one.
+    key = f"bench-{sampling.text_of_weights(target)}-{sampling.text_of_weights(draft)}"
+    st.data_editor(
+        pd.DataFrame({"token": names, "target p": target, "draft q": draft}),
+        key=key,
+        hide_index=True,
+        disabled=["token"],
+        on_change=_keep_edits,
+        args=(key, target, draft),
+    )
+    st.caption(
+        "Weights; they are scaled to add up to 1. Temperature, top-k and top-p are in the sidebar "
+        "and apply to both."
+    )
 
 
 def _simulation(names: list[str], p: np.ndarray, q: np.ndarray) -> None:

@@ -13,6 +13,7 @@ import streamlit as st
 from calc import custom
 from calc.chip import RATES
 from pages.ui import text
+from pages.ui.link import held
 from presets import formats
 
 _MODEL_PROBLEM = "_custom_model_problem"
@@ -83,8 +84,10 @@ def _problem(key: str, what: str) -> None:
         st.warning(f"This {what} cannot be used: {text.plain(problem)}. The one before is kept.")
 
 
-def _bound(key: str, label: str) -> None:
-    """The short text itself; it must be drawn on every run to keep its place in the link."""
+def _bound(key: str, label: str, shown: bool | None) -> None:
+    """The short text itself; while there is one it is always drawn, to keep it in the link."""
+    if not (shown or held([key])):
+        return
     st.text_input(
         label,
         key=key,
@@ -99,7 +102,7 @@ def model_editor() -> None:
     with st.expander("Custom model", key="custom-model", on_change="rerun") as editor:
         if editor.open:
             _model_fields()
-        _bound("cfg", "Custom model in the link")
+        _bound("cfg", "Custom model in the link", editor.open)
         if editor.open:
             _what_was_read()
 
@@ -165,7 +168,7 @@ def chip_editor() -> None:
     with st.expander("Custom chip", key="custom-chip", on_change="rerun") as editor:
         if editor.open:
             _chip_fields()
-        _bound("hw", "Custom chip in the link")
+        _bound("hw", "Custom chip in the link", editor.open)
 
 
 def _chip_fields() -> None:
@@ -181,6 +184,22 @@ def _chip_fields() -> None:
         st.caption("Rates are dense; 0 stands for not known.")
         st.form_submit_button("Use this chip", on_click=_use_chip)
     _problem(_CHIP_PROBLEM, f"chip, {text.plain(name)}," if name else "chip")
+
+
+WEIGHTS = ("p", "q")
+
+
+def weights() -> None:
+    """The two distributions of the acceptance bench, as the link carries them."""
+    for key, label in zip(WEIGHTS, ("Target weights", "Draft weights"), strict=True):
+        st.text_input(
+            label,
+            key=key,
+            bind="query-params",
+            max_chars=300,
+            placeholder="0.5, 0.3, 0.2",
+            help="For the acceptance bench; empty takes its example.",
+        )
 
 
 EDITORS: Mapping[str, Callable[[], None]] = {"Model": model_editor, "Hardware": chip_editor}

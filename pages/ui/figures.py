@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-import streamlit as st
 from numpy.typing import ArrayLike, NDArray
 
 from calc.decode import Frontier, StepTime
 from calc.memory import Ledger
-from pages.ui import palette, text
+from pages.ui import palette, renderer, text
 
 Dict = dict[str, Any]
 
@@ -28,23 +27,9 @@ FONT_SIZE = 12.5
 _DASH_GLYPHS = {"solid": "━━", "dash": "╍╍", "dot": "┅┅", "dashdot": "━╍"}
 
 
-def show(figure: go.Figure, key: str, alt: str) -> None:
-    """Put a figure on the page; `alt` says in words what it shows."""
-    st.plotly_chart(
-        figure,
-        key=key,
-        alt=alt,
-        config={
-            "displaylogo": False,
-            "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
-            "toImageButtonOptions": {"format": "svg"},
-        },
-    )
-
-
-def is_dark() -> bool:
-    """Whether the reader's theme is dark."""
-    return st.context.theme.type == "dark"
+def show(figure: go.Figure, key: str, alt: str, revision: str = "") -> None:
+    """Put a figure on the page; `alt` says in words what it shows (see `renderer.show`)."""
+    renderer.show(figure, key, alt, revision)
 
 
 def key(label: str, colour: str, glyph: str) -> str:
@@ -125,10 +110,9 @@ def step_time(
     compute_bound_from: float,
     max_batch: int,
     log: bool,
-    dark: bool,
 ) -> go.Figure:
     """Step time against batch, with the compute-bound and the does-not-fit regions shaded."""
-    batch, upper, ink = step.batch, float(step.batch[-1]), palette.ink(dark)
+    batch, upper, ink = step.batch, float(step.batch[-1]), palette.INK
     terms = {
         name: getattr(step, name) * MILLI for name in ("weight_read", "linear_compute", "kv_read")
     }
@@ -206,10 +190,10 @@ def _marker(x: ArrayLike, y: ArrayLike, label: str, *, ink: str, right: bool) ->
 
 
 def frontier(
-    curve: Frontier, current: StepTime, held: Ledger, *, max_batch: int, log: bool, dark: bool
+    curve: Frontier, current: StepTime, held: Ledger, *, max_batch: int, log: bool
 ) -> go.Figure:
     """Throughput per chip against latency per token, batch running along the curve from 1."""
-    ink = palette.ink(dark)
+    ink = palette.INK
     latency, per_chip = curve.latency * MILLI, curve.throughput_per_chip
     hover = (
         "batch %{customdata:,.0f}<br>%{x:.3~r} ms per token"

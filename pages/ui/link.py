@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import streamlit as st
 
 import presets
 from calc import link
-from calc.scenario import SCHEMA, Catalogues
+from calc.scenario import BY_KEY, SCHEMA, Catalogues
 
 PRESETS: Catalogues = {
     "models": presets.models,
@@ -28,6 +29,15 @@ def custom_texts() -> dict[str, str]:
         text.key: str(st.session_state.get(text.key, st.query_params.get(text.key, "")))
         for text in link.TEXTS
     }
+
+
+def held(keys: Iterable[str]) -> bool:
+    """Whether the controls or the link hold anything but the default for one of the keys."""
+    for key in keys:
+        default = BY_KEY[key].default if key in BY_KEY else ""
+        if st.session_state.get(key, default) != default or key in st.query_params:
+            return True
+    return False
 
 
 _READ = "_link_read"

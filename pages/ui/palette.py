@@ -35,6 +35,10 @@ DOES_NOT_FIT = "rgba(138,145,155,0.24)"
 RULE = "rgba(138,145,155,0.8)"
 
 
+# Stands in figures for the colour of the text: the renderer puts in the reader's.
+INK = "#010203"
+
+
 def ink(dark: bool) -> str:
     """The colour of totals and of text drawn by us: near-black, or near-white on dark."""
     return "#e9edf3" if dark else "#171c26"

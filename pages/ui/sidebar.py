@@ -9,7 +9,7 @@ import streamlit as st
 
 from calc.scenario import FIELDS, Catalogues, Choice, Field, Quantity
 from pages.ui import customs
-from pages.ui.link import catalogues
+from pages.ui.link import catalogues, held
 
 # What stands under which heading, row by row.
 GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -17,10 +17,15 @@ GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
     "Hardware": (("chip", "usable_memory"), ("n_chips",)),
     "Precision": (("weight_format", "kv_format"), ("compute_format",)),
     "Workload": (("batch",), ("context",)),
-    "Speculation": (("acceptance", "n_draft"), ("draft", "cost_ratio")),
+    "Speculation": (
+        ("acceptance", "n_draft"),
+        ("draft", "cost_ratio"),
+        ("temperature", "top_k"),
+        ("top_p",),
+    ),
 }
 
-# Of one page only: folded away on the others.
+# Of one page only: folded away on the others, and left out where it holds nothing.
 FOLDED = "Speculation"
 
 
@@ -117,14 +122,25 @@ def controls(used: Collection[str]) -> dict[str, Any]:
     offered = catalogues()
     with st.sidebar:
         for group, rows in GROUPS.items():
+            if group == FOLDED and not _needed(rows, used):
+                values |= {name: FIELDS[name].default for row in rows for name in row}
+                continue
             with _heading(group, rows, used):
                 for names in rows:
                     for column, name in zip(_cells(len(names)), names, strict=True):
                         with column:
                             values[name] = _control(FIELDS[name], offered)
+                if group == FOLDED:
+                    customs.weights()
             if group in customs.EDITORS:
                 customs.EDITORS[group]()
     return values
+
+
+def _needed(rows: Iterable[Iterable[str]], used: Collection[str]) -> bool:
+    """Whether a folded group must be drawn: for the page, or to keep what the link holds of it."""
+    keys = [FIELDS[name].key for row in rows for name in row]
+    return any(name in used for row in rows for name in row) or held([*keys, *customs.WEIGHTS])
 
 
 def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -> Any:

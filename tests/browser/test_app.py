@@ -139,6 +139,7 @@ def test_a_shared_link_reproduces_the_numbers_in_a_new_browser(
     shared = code.inner_text().strip().replace("\n", "")
     assert set(parse_qs(urlparse(shared).query)) == {
         "v", "model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r",
+        "t", "tk", "tp",
     }  # fmt: skip
     other = chromium.new_context().new_page()
     visit(other, shared)
@@ -272,6 +273,13 @@ def test_the_speculation_page_draws_every_tab_and_carries_its_link(tab: Page, ap
     assert query(tab) == {"a": ["0.7"], "k": ["6"], "d": ["llama-3.2-1b"]}
     tab.get_by_role("link", name="Speculation").first.click()
     expect(tab.get_by_text("Drafting 6 tokens at acceptance 0.7")).to_be_visible()
+
+
+def test_the_bench_travels_in_the_link(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/speculative?p=0.5,0.3,0.2&q=0.6,0.3,0.1&t=0.5")
+    tab.get_by_role("tab", name="Acceptance bench").click()
+    expect(tab.get_by_text("α = 0.875")).to_be_visible()
+    no_exception(tab)
 
 
 SIZES = [(1440, 900), (1024, 768), (390, 844)]

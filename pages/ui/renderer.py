@@ -1,0 +1,80 @@
+"""How a figure gets onto the page: drawn in place by our component, or by Streamlit's own chart.
+
+Streamlit throws its Plotly chart away and mounts a new one at every change. The component keeps the
+node and lets Plotly update it, with the plotly.js that ships in the plotly package.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import plotly
+import plotly.graph_objects as go
+import streamlit as st
+from streamlit.components.v1 import declare_component
+
+from pages.ui import palette
+
+HERE = Path(__file__).parent
+
+# Where the component cannot run, as under a policy without `blob:` scripts.
+STOCK = os.environ.get("LEDGER_STOCK_CHARTS") == "1"
+
+# Never mounted: it only gives the library's file a route, on every run, as each server needs it.
+_LIBRARY = Path(plotly.__file__).parent / "package_data"
+_HTML = '<div class="ledger-plot"></div>'
+_CSS = """
+.ledger-plot { width: 100%; }
+.ledger-plot:fullscreen { background: var(--st-background-color); }
+"""
+
+
+def show(figure: go.Figure, key: str, alt: str, revision: str = "") -> None:
+    """Draw a figure.
+
+    Parameters
+    ----------
+    figure : go.Figure
+        May use `palette.INK` for whatever has the text's colour.
+    key : str
+        Identity of the place on the page; the node there is kept.
+    alt : str
+        What the chart says, in words.
+    revision : str
+        Changes when the axes change meaning: a zoom is kept while it stays the same.
+    """
+    if STOCK:
+        _show_stock(figure, key, alt)
+        return
+    library = declare_component("plotly_js", path=str(_LIBRARY))
+    _component()(
+        key=key,
+        data={
+            "spec": figure.to_json(),
+            "alt": alt,
+            "ink": palette.INK,
+            "height": figure.layout.height,
+            "revision": revision or key,
+            "library": f"component/{library.name}/plotly.min.js?v={plotly.__version__}",
+        },
+    )
+
+
+@st.cache_resource(show_spinner=False)
+def _component() -> Callable[..., Any]:
+    return st.components.v2.component(
+        "ledger_plot",
+        html=_HTML,
+        css=_CSS,
+        js=(HERE / "renderer.js").read_text(encoding="utf-8"),
+        isolate_styles=False,
+    )
+
+
+def _show_stock(figure: go.Figure, key: str, alt: str) -> None:
+    ink = palette.ink(st.context.theme.type == "dark")
+    coloured = plotly.io.from_json(figure.to_json().replace(palette.INK, ink))
+    st.plotly_chart(coloured, key=key, alt=alt)

@@ -1,0 +1,94 @@
+"""Charts drawn in place: node and zoom stay, the theme is followed, a failure is said."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from browser.environment import serve
+from browser.test_app import expect_charts, expect_metric, visit
+from playwright.sync_api import Browser, Page, Route, expect
+
+FIRST = "document.querySelector('.js-plotly-plot')"
+
+
+def curve_colour(tab: Page) -> str:
+    colour: str = tab.evaluate(
+        f"() => {FIRST}._fullData.find(trace => trace.name === 'step').line.color"
+    )
+    return colour
+
+
+def press(tab: Page, key: str) -> None:
+    slider = tab.get_by_role("slider", name="Batch")
+    slider.focus()
+    slider.press(key)
+
+
+def test_a_move_keeps_the_node_and_the_zoom(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    tab.evaluate(f"() => {{ {FIRST}.mark = 'same'; }}")
+    box = tab.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
+    assert box
+    tab.mouse.move(box["x"] + 100, box["y"] + 60)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 200, box["y"] + 160, steps=5)
+    tab.mouse.up()
+    zoomed = tab.evaluate(f"() => {FIRST}._fullLayout.xaxis.range")
+    press(tab, "ArrowRight")
+    expect_metric(tab, "Step time", "9.39 ms")
+    tab.wait_for_function(f"() => {FIRST}.data.at(-1).y[0] > 9")
+    assert tab.evaluate(f"() => {FIRST}.mark") == "same"
+    assert tab.evaluate(f"() => {FIRST}._fullLayout.xaxis.range") == zoomed
+
+
+def test_another_scale_resets_the_zoom(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    before = tab.evaluate(f"() => {FIRST}._fullLayout.yaxis.type")
+    tab.get_by_text("linear", exact=True).click()
+    tab.wait_for_function(f"() => {FIRST}._fullLayout.yaxis.type === 'linear'")
+    assert before == "log"
+
+
+def test_a_theme_switch_recolours_without_a_move(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    light = curve_colour(tab)
+    tab.emulate_media(color_scheme="dark")
+    tab.wait_for_function(
+        f"light => {FIRST}._fullData.find(t => t.name === 'step').line.color !== light", arg=light
+    )
+    assert curve_colour(tab) == tab.evaluate(f"() => {FIRST}._fullLayout.font.color")
+
+
+def test_a_missing_library_is_said_and_recovered_from(tab: Page, app: str) -> None:
+    def refuse(route: Route) -> None:
+        route.abort()
+
+    tab.route("**/plotly.min.js*", refuse)
+    visit(tab, app)
+    expect(tab.get_by_text("The chart library did not load").first).to_be_visible()
+    tab.unroute("**/plotly.min.js*")
+    press(tab, "ArrowRight")
+    expect_charts(tab)
+    expect(tab.get_by_text("The chart library did not load")).to_have_count(0)
+
+
+def test_nothing_can_be_shared_elsewhere(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    assert tab.locator('[data-title="Fullscreen"]').count() == 2
+    assert tab.locator('[data-title="Share chart..."]').count() == 0
+
+
+def test_stock_charts_by_one_setting(chromium: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEDGER_STOCK_CHARTS", "1")
+    assert os.environ["LEDGER_STOCK_CHARTS"] == "1"
+    with serve() as url:
+        tab = chromium.new_page()
+        visit(tab, url)
+        expect_charts(tab)
+        expect(tab.get_by_test_id("stPlotlyChart")).to_have_count(2)
+        tab.close()
