@@ -65,8 +65,8 @@ def test_regions_are_shaded_and_named() -> None:
     step, _ = drawn(scenario(), True)
     bands = [shape for shape in step.layout.shapes if shape["xref"] == "x"]
     assert [band["x0"] for band in bands] == pytest.approx([120.12, 138], abs=0.01)
-    assert "compute-bound beyond 120" in shape_labels(step)
-    assert "does not fit beyond 138" in shape_labels(step)
+    assert "compute-bound past 120" in shape_labels(step)
+    assert "does not fit past 138" in shape_labels(step)
 
 
 def test_a_model_that_does_not_fit_is_grey_everywhere_not_gone() -> None:

@@ -152,14 +152,14 @@ def step_time(
         shapes.append(_band(compute_bound_from, upper, palette.COMPUTE_BOUND))
         regions.append(
             key(
-                f"compute-bound beyond {math.floor(compute_bound_from):,}",
+                f"compute-bound past {math.floor(compute_bound_from):,}",
                 "rgba(0,158,115,0.55)",
                 "■",
             )
         )
     if max_batch < upper:
         shapes.append(_band(max(max_batch, 1), upper, palette.DOES_NOT_FIT))
-        words = f"does not fit beyond {max_batch:,}" if max_batch else "does not fit at any batch"
+        words = f"does not fit past {max_batch:,}" if max_batch else "does not fit at any batch"
         regions.append(key(words, "rgba(138,145,155,0.8)", "■"))
     names = [key("step", ink, "━━")] + [
         key(look.label, look.colour, _DASH_GLYPHS[look.dash])
@@ -225,7 +225,7 @@ def frontier(
     xrange, xlow, xhigh = _range([latency], log)
     yrange, ylow, yhigh = _range([per_chip], log)
     yrange[1] += 0.06 if log else 0.06 * yrange[1]
-    words = f"does not fit beyond {max_batch:,}" if max_batch else "does not fit at any batch"
+    words = f"does not fit past {max_batch:,}" if max_batch else "does not fit at any batch"
     parts = {
         "weights": held.weights,
         "kv_cache": held.kv_cache,

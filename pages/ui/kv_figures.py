@@ -42,7 +42,9 @@ def bars(values: Mapping[str, float], words: Mapping[str, str], title: str) -> g
             "type": "log", "range": extent, "title": {"text": title, "standoff": 8},
             "automargin": False, **figures.ticks(start, high, True),
         },
-        "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  "},
+        "yaxis": {
+            "autorange": "reversed", "automargin": False, "ticksuffix": "  ", "showgrid": False,
+        },
         "bargap": 0.35,
     }  # fmt: skip
     return figures.figure(data, layout)
