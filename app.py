@@ -39,6 +39,7 @@ fields_of = {
 page = st.navigation(list(fields_of), position="top")
 link.canonicalise()
 used = next(fields for entry, fields in fields_of.items() if entry.url_path == page.url_path)
-values = sidebar.controls(used)
-with frame.around(scenario.build(values, link.catalogues())):
+offered = link.catalogues()
+values = sidebar.controls(used, offered)
+with frame.around(scenario.build(values, offered)):
     page.run()

@@ -37,8 +37,7 @@ class Text:
 TEXTS = (
     Text("custom_model", "cfg", "Custom model", "models", custom.model),
     Text("custom_chip", "hw", "Custom chip", "chips", custom.chip),
-    Text("target_weights", "p", "Target weights", "", sampling.weights_of_text),
-    Text("draft_weights", "q", "Draft weights", "", sampling.weights_of_text),
+    Text("bench_weights", "pq", "Bench weights", "", sampling.pair_of_text),
 )
 KEYS = frozenset({*BY_KEY, VERSION_KEY, *(text.key for text in TEXTS)})
 

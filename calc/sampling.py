@@ -47,25 +47,32 @@ def distribution(weights: ArrayLike) -> Array:
 MOST_WEIGHTS = 16
 
 
-def weights_of_text(text: str) -> Array:
-    """Weights written with commas between, as a link carries them.
+def pair_of_text(text: str) -> tuple[Array, Array]:
+    """Weights of a target and a draft as a link carries them: commas between, then a semicolon.
 
-    >>> weights_of_text("2,1,1").tolist()
-    [0.5, 0.25, 0.25]
+    They are checked and given back as they were, not scaled.
+
+    >>> [weights.tolist() for weights in pair_of_text("5,3,2;6,3,1")]
+    [[5.0, 3.0, 2.0], [6.0, 3.0, 1.0]]
     """
-    parts = text.split(",")
-    if not 2 <= len(parts) <= MOST_WEIGHTS:
+    sides = [side.split(",") for side in text.split(";")]
+    if len(sides) != 2 or len(sides[0]) != len(sides[1]):
+        raise DistributionError("there are no two lists of equally many weights")
+    if not 2 <= len(sides[0]) <= MOST_WEIGHTS:
         raise DistributionError(f"there are not 2 to {MOST_WEIGHTS} weights")
     try:
-        return distribution([float(part) for part in parts if len(part) < 30])
+        target, draft = (np.array([float(part) for part in side]) for side in sides)
     except ValueError as error:
-        reason = str(error) if isinstance(error, DistributionError) else "a weight is not a number"
-        raise DistributionError(reason) from error
+        raise DistributionError("a weight is not a number") from error
+    for side in (target, draft):
+        distribution(side)
+    return target, draft
 
 
-def text_of_weights(weights: ArrayLike) -> str:
+def text_of_pair(target: ArrayLike, draft: ArrayLike) -> str:
     """The same the other way, as short as it is exact."""
-    return ",".join(f"{weight:.6g}" for weight in np.asarray(weights, dtype=float))
+    sides = (np.asarray(side, dtype=float) for side in (target, draft))
+    return ";".join(",".join(f"{weight:.6g}" for weight in side) for side in sides)
 
 
 def at_temperature(p: Array, temperature: float) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from calc.attention import (
+    NO_ATTENTION,
     Attention,
     GroupedQuery,
     Latent,
@@ -15,6 +16,7 @@ from calc.attention import (
     SlidingWindow,
     SparseTopK,
 )
+from calc.feedforward import NO_FEEDFORWARD
 from calc.model import Block, Model
 
 # Widths of DeepSeek-V2 and V3, for models that have no latent of their own.
@@ -58,31 +60,38 @@ def of_heads(layout: GroupedQuery | Latent) -> Mapping[str, PerToken]:
     }
 
 
+def caching_layers(model: Model) -> int:
+    """Layers that attend, whatever they keep; constant states are not counted."""
+    return sum(block.count for block in model.blocks if core(block.attention)) or 1
+
+
 def stacked(
     model: Model, attention: PerToken, *, window: int = 0, full_every: int = 6, sharing: int = 1
 ) -> Model:
-    """A model with one attention in all layers.
+    """A model with one attention in all layers that have heads; constant states stay as they are.
 
     Parameters
     ----------
     model : Model
-        Whose layers, width and feed-forward parts to keep.
+        Whose feed-forward parts, width and number of attention layers to keep.
     attention : PerToken
-        What every layer attends with.
+        What every one of them attends with.
     window : int
-        Tokens that all layers but each `full_every`-th see; 0 for no windows [token].
+        Tokens that all of them but each `full_every`-th see; 0 for no windows [token].
     sharing : int
         Layers to one cache: of so many, the first keeps it and the others read it.
     """
-    layers = model.layers
+    layers = caching_layers(model)
     full = layers if not window else layers // full_every
-    parts: list[Block] = []
-    feedforward = model.blocks[-1].feedforward
+    parts = [
+        replace(block, attention=NO_ATTENTION) if core(block.attention) else block
+        for block in model.blocks
+    ]
     for count, kind in ((full, attention), (layers - full, SlidingWindow(attention, window or 1))):
         owners = -(-count // sharing)
         parts += [
-            Block(owners, kind, feedforward),
-            Block(count - owners, SharedCache(kind), feedforward),
+            Block(owners, kind, NO_FEEDFORWARD, norms=0),
+            Block(count - owners, SharedCache(kind), NO_FEEDFORWARD, norms=0),
         ]
     return replace(model, blocks=tuple(block for block in parts if block.count))
 

@@ -57,20 +57,23 @@ st.latex(f"{bound.symbol} = {bound.build(scenario).latex()}")
 st.markdown(METHOD)
 
 st.header("Nomenclature", anchor=False)
-st.markdown(
-    tables.markdown(
+st.table(
+    tables.table(
         ["Symbol", "Quantity", "SI unit", "Source"],
         [
             [f"${entry.symbol}$", text.plain(entry.label), text.plain(entry.unit), entry.source]
             for entry in EXPLANATIONS.values()
         ]
         + tables.symbols(scenario),
-    )
+    ),
+    hide_index=True,
 )
 
 st.header("Figures of this chip", anchor=False)
 st.markdown(f"**{text.plain(scenario.chip.name)}**, {text.plain(scenario.chip.topology)}")
-st.markdown(tables.markdown(["Figure", "Value", "Source"], tables.chip_facts(scenario.chip)))
+st.table(
+    tables.table(["Figure", "Value", "Source"], tables.chip_facts(scenario.chip)), hide_index=True
+)
 for note in scenario.chip.notes:
     st.caption(text.plain(note))
 

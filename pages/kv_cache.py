@@ -20,7 +20,7 @@ shown = {
     "Per token": text.kibibytes(per_token),
     "Per sequence": text.si(float(memory.kv_per_sequence(scenario)), "B"),
     "Sequences that fit": text.count(int(memory.max_batch(scenario))),
-    "KV = weights at": f"batch {text.significant(decode.kv_equals_weights_batch(scenario))}",
+    "Reads equal at": f"batch {text.significant(decode.kv_equals_weights_batch(scenario))}",
     "Attention intensity": text.intensity(sweeps.intensity(scenario)),
     "Ridge point": text.intensity(roofline.ridge_point(scenario.chip, scenario.compute_format)),
 }
@@ -87,10 +87,11 @@ fit, intensity, layers, paged = st.tabs(
 )
 if fit.open:
     with fit:
-        st.markdown(tables.variants(scenario, compared))
+        st.table(tables.variants(scenario, compared), hide_index=True)
         st.caption(
-            "Same layers, heads and width under each kind. MHA ratio compares caches at this "
-            "context. Sharing shrinks what is kept, not what is read."
+            "The same attention layers, heads and widths under each kind; weights change with the "
+            "projections. MHA ratio compares caches at this context. Sharing shrinks what is "
+            "kept, not what is read."
         )
 if intensity.open:
     with intensity:
@@ -112,7 +113,7 @@ if intensity.open:
         )
 if layers.open:
     with layers:
-        st.markdown(tables.layer_groups(scenario))
+        st.table(tables.layer_groups(scenario), hide_index=True)
         explained.formula(EXPLANATIONS["kv_per_sequence"], scenario)
         if model.assumptions:
             st.caption(text.plain("Assumed: " + "; ".join(model.assumptions)))

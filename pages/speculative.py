@@ -11,7 +11,7 @@ from pages.ui.frame import current_scenario, header
 scenario = current_scenario()
 cycle = speculative.batch_speedup(scenario)
 ratio = speculative.effective_cost_ratio(scenario)
-best = speculative.best_n_draft(scenario.acceptance, ratio)
+best = speculative.best_n_draft(scenario.acceptance, ratio, text.LONGEST_SHOWN_DRAFT)
 free = speculative.free_batch(scenario, roofline.compute_bound_batch(scenario))
 by_length = speculative.batch_speedup(scenario, n_draft=sweeps.DRAFTED)
 best_here = int(sweeps.best(by_length.speedup))
@@ -28,8 +28,8 @@ shown = {
         float(speculative.speedup(scenario.acceptance, scenario.n_draft, ratio))
     ),
     "Tokens per check": text.significant(float(cycle.tokens)),
-    "Best length here": text.count(best_here),
-    "Best if free": text.count(best),
+    "Best length here": text.at_least(best_here),
+    "Best if free": text.at_least(best),
     "Free up to batch": text.count(free // 1),
 }
 with st.grid(len(shown), min_column_width=128):
@@ -52,7 +52,7 @@ with st.grid(2, min_column_width=400):
             sweeps.DRAFTED,
             speculative.speedup(scenario.acceptance, sweeps.DRAFTED, ratio),
             by_length.speedup,
-            best=min(best, int(sweeps.DRAFTED[-1])),
+            best=best,
             best_real=best_here,
             batch=scenario.batch,
         ),

@@ -58,7 +58,7 @@ def test_defaults_are_left_out_and_an_explicit_link_has_every_field() -> None:
 
 
 def test_keys_of_texts_are_stable() -> None:
-    assert [text.key for text in link.TEXTS] == ["cfg", "hw", "p", "q"]
+    assert [text.key for text in link.TEXTS] == ["cfg", "hw", "pq"]
 
 
 def test_keys_are_stable() -> None:
@@ -130,9 +130,10 @@ UNUSABLE = [
     ("cfg", '{"model_type":"bert"}', "not usable (model_type: is missing or not a decoder"),
     ("cfg", "x" * 6001, "longer than 6,000 characters"),
     ("cfg", '{"model_type":"totals","total_params":-1}', "not usable (total_params is outside"),
-    ("p", "1,x", "not usable (a weight is not a number"),
-    ("q", "0,0", "not usable (all weights are 0"),
-    ("q", "1", "not usable (there are not 2 to 16 weights"),
+    ("pq", "1,x;1,1", "not usable (a weight is not a number"),
+    ("pq", "0,0;1,1", "not usable (all weights are 0"),
+    ("pq", "1;1", "not usable (there are not 2 to 16 weights"),
+    ("pq", "1,2", "not usable (there are no two lists"),
     ("hw", '{"memory":80,"bandwidth":3e12}', "not usable (memory is outside"),
     ("hw", '{"memory":8e10,"bandwidth":3e12,"peaks":{"bf61":1}}', "not usable (peaks is not"),
     ("hw", '{"memory":8e10,"bandwidth":"fast"}', "not usable (bandwidth is missing or not a"),

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from calc import Scenario, sampling, speculative
-from pages.ui import figures, speculation_figures, tables, text
+from pages.ui import customs, figures, speculation_figures, tables, text
 
 DRAWS = 100_000
 
@@ -75,75 +75,75 @@ def conversions(scenario: Scenario) -> None:
             st.markdown("Give up to 8 whole numbers from 1 to 16, with commas between.")
 
 
-def _weights(example: str) -> tuple[list[str], list[float], list[float]]:
-    """Tokens and weights: those of the link where both are given, else the example's.
+FIRST = next(iter(EXAMPLES))
 
-    Raises
-    ------
-    sampling.DistributionError
-        If a text holds no distribution, or the two are of different lengths.
-    """
-    names, target, draft = EXAMPLES[example]
-    given = [st.session_state.get(key) or "" for key in ("p", "q")]
-    if not any(given):
+
+def _weights() -> tuple[list[str], list[float], list[float]]:
+    """Tokens and weights: those that the link holds, else the first example's."""
+    given = st.session_state.get(customs.WEIGHTS)
+    names, target, draft = EXAMPLES[FIRST]
+    if not given:
         return names, target, draft
-    read = [
-        sampling.weights_of_text(text) if text else sampling.distribution(own)
-        for text, own in zip(given, (target, draft), strict=True)
-    ]
-    if read[0].size != read[1].size:
-        raise sampling.DistributionError("target and draft have different numbers of weights")
-    if read[0].size != len(names):
-        names = [f"token {i + 1}" for i in range(read[0].size)]
-    return names, read[0].tolist(), read[1].tolist()
+    read = [side.tolist() for side in sampling.pair_of_text(given)]
+    known = [tokens for tokens, p, q in EXAMPLES.values() if [p, q] == read]
+    names = known[0] if known else [f"token {i + 1}" for i in range(len(read[0]))]
+    return names, read[0], read[1]
 
 
 def _keep_edits(key: str, target: list[float], draft: list[float]) -> None:
-    """Cells changed in the table become the weights of the link."""
+    """Cells changed in the table become the weights of the link, if they are distributions."""
     columns = {"target p": list(target), "draft q": list(draft)}
     for row, changes in st.session_state[key]["edited_rows"].items():
         for column, value in changes.items():
             columns[column][int(row)] = value if value is not None else 0.0
-    st.session_state["p"] = sampling.text_of_weights(columns["target p"])
-    st.session_state["q"] = sampling.text_of_weights(columns["draft q"])
+    packed = sampling.text_of_pair(columns["target p"], columns["draft q"])
+    try:
+        sampling.pair_of_text(packed)
+    except sampling.DistributionError as error:
+        st.session_state[_PROBLEM] = str(error)
+        return
+    st.session_state[_PROBLEM] = ""
+    st.session_state[customs.WEIGHTS] = packed
 
 
 def _use_example() -> None:
-    st.session_state["p"] = st.session_state["q"] = ""
+    _, target, draft = EXAMPLES[st.session_state["bench-example"]]
+    st.session_state[_PROBLEM] = ""
+    st.session_state[customs.WEIGHTS] = sampling.text_of_pair(target, draft)
+
+
+_PROBLEM = "_bench_problem"
 
 
 def section(scenario: Scenario) -> None:
     """Editor, overlap, acceptance, and the simulation."""
-    example = st.selectbox(
-        "Example",
+    st.selectbox(
+        "Take an example",
         list(EXAMPLES),
+        index=None,
         key="bench-example",
-        persist_state="session",
         on_change=_use_example,
     )
     left, right = st.columns([2, 3])
     try:
-        names, target, draft = _weights(example)
-        with left:
-            _editor(names, target, draft)
-        p, q = (
-            sampling.processed(
-                sampling.distribution(weights),
-                scenario.temperature,
-                scenario.top_k,
-                scenario.top_p,
-            )
-            for weights in (target, draft)
-        )
+        names, target, draft = _weights()
     except sampling.DistributionError as error:
-        st.warning(f"These weights are no distribution: {error}.")
+        st.warning(f"The bench weights in the sidebar cannot be used: {error}.")
         return
+    with left:
+        _editor(names, target, draft)
+    p, q = (
+        sampling.processed(
+            sampling.distribution(weights), scenario.temperature, scenario.top_k, scenario.top_p
+        )
+        for weights in (target, draft)
+    )
     with right:
         alpha = sampling.acceptance(p, q)
         never = " Nothing is ever rejected." if alpha > 1 - 1e-12 else ""
         st.markdown(f"Acceptance **α = {alpha:.3f}**, total variation {1 - alpha:.3f}.{never}")
         figures.show(
-            speculation_figures.overlap([text.plain_html(name) for name in names], p, q),
+            speculation_figures.overlap(names, p, q),
             key="bench-overlap",
             alt=f"Target and draft distributions; they share {alpha:.3f}.",
         )
@@ -152,15 +152,19 @@ def section(scenario: Scenario) -> None:
 
 def _editor(names: list[str], target: list[float], draft: list[float]) -> None:
     # The key names the data: another table must not inherit the cells changed in this one.
-    key = f"bench-{sampling.text_of_weights(target)}-{sampling.text_of_weights(draft)}"
+    key = f"bench-{sampling.text_of_pair(target, draft)}"
+    number = st.column_config.NumberColumn(min_value=0.0, format="%g")
     st.data_editor(
         pd.DataFrame({"token": names, "target p": target, "draft q": draft}),
         key=key,
         hide_index=True,
         disabled=["token"],
+        column_config={"target p": number, "draft q": number},
         on_change=_keep_edits,
         args=(key, target, draft),
     )
+    if st.session_state.get(_PROBLEM):
+        st.warning(f"Not used: {st.session_state[_PROBLEM]}.")
     st.caption(
         "Weights; they are scaled to add up to 1. Temperature, top-k and top-p are in the sidebar "
         "and apply to both."
@@ -170,8 +174,8 @@ def _editor(names: list[str], target: list[float], draft: list[float]) -> None:
 def _simulation(names: list[str], p: np.ndarray, q: np.ndarray) -> None:
     exact = sampling.simulate(p, q, DRAWS)
     loose = sampling.simulate_threshold(p, q, draws=DRAWS)
-    st.markdown(
-        tables.markdown(
+    st.table(
+        tables.table(
             ["Token", "Target p", "Sampling error", "Accept or residual", "Threshold heuristic"],
             [
                 [
@@ -193,8 +197,8 @@ def _simulation(names: list[str], p: np.ndarray, q: np.ndarray) -> None:
                 ],
                 ["Accepted", "", "", f"{exact.accepted:.4f}", f"{loose.accepted:.4f}"],
             ],
-            " rrrr",
-        )
+        ),
+        hide_index=True,
     )
     st.caption(
         f"{DRAWS:,} draws with a fixed seed. Accepting with min(1, p / q) and else drawing from "

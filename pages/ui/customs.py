@@ -179,27 +179,26 @@ def _chip_fields() -> None:
         columns = st.columns(2)
         for i, (key, label, largest, start) in enumerate(_FIGURES):
             columns[i % 2].number_input(
-                label, 0.0, largest, start, key=key, persist_state="session"
+                label, 0.0, largest, start, format="%g", key=key, persist_state="session"
             )
         st.caption("Rates are dense; 0 stands for not known.")
         st.form_submit_button("Use this chip", on_click=_use_chip)
     _problem(_CHIP_PROBLEM, f"chip, {text.plain(name)}," if name else "chip")
 
 
-WEIGHTS = ("p", "q")
+WEIGHTS = "pq"
 
 
 def weights() -> None:
     """The two distributions of the acceptance bench, as the link carries them."""
-    for key, label in zip(WEIGHTS, ("Target weights", "Draft weights"), strict=True):
-        st.text_input(
-            label,
-            key=key,
-            bind="query-params",
-            max_chars=300,
-            placeholder="0.5, 0.3, 0.2",
-            help="For the acceptance bench; empty takes its example.",
-        )
+    st.text_input(
+        "Bench weights",
+        key=WEIGHTS,
+        bind="query-params",
+        max_chars=500,
+        placeholder="0.5,0.3,0.2;0.6,0.3,0.1",
+        help="Of target and draft in the acceptance bench; empty takes its first example.",
+    )
 
 
 EDITORS: Mapping[str, Callable[[], None]] = {"Model": model_editor, "Hardware": chip_editor}

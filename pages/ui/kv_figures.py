@@ -101,7 +101,7 @@ def intensity(values: Mapping[str, float], ridges: Mapping[str, float]) -> go.Fi
     start = drawn.layout.xaxis.range[0]
     drawn.layout.xaxis.range = [start, math.log10(reach) + 0.5]
     drawn.layout.shapes = [
-        rule("x", ridge, "dash", f"ridge {name}") for name, ridge in known.items()
+        rule("x", ridge, "dash", f"ridge {name}, {ridge:,.0f}") for name, ridge in known.items()
     ]
     return drawn
 

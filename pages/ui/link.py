@@ -87,7 +87,8 @@ def share() -> None:
         if not popover.open:
             return
         st.caption(
-            "Every setting is written out, so the link keeps its meaning when defaults change."
+            "Every setting of the sidebar is written out, so the link keeps its meaning when "
+            "defaults change. Switches within a page are not part of it."
         )
         query = link.query_string(widget_values(), explicit=True)
         st.code(f"{st.context.url or ''}?{query}", language=None, wrap_lines=True)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from calc.scenario import FIELDS, Catalogues, Choice, Field, Quantity
 from pages.ui import customs
-from pages.ui.link import catalogues, held
+from pages.ui.link import held
 
 # What stands under which heading, row by row.
 GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -112,14 +112,13 @@ def _control(field: Field, offered: Catalogues) -> Any:
     )
 
 
-def controls(used: Collection[str]) -> dict[str, Any]:
+def controls(used: Collection[str], offered: Catalogues) -> dict[str, Any]:
     """Draw the controls and return the field values.
 
     What a page does not use is said beside the heading. Every control stays in its place: a bound
     one that is left out, or drawn elsewhere, may lose its value from the link.
     """
     values: dict[str, Any] = {}
-    offered = catalogues()
     with st.sidebar:
         for group, rows in GROUPS.items():
             if group == FOLDED and not _needed(rows, used):
@@ -140,7 +139,7 @@ def controls(used: Collection[str]) -> dict[str, Any]:
 def _needed(rows: Iterable[Iterable[str]], used: Collection[str]) -> bool:
     """Whether a folded group must be drawn: for the page, or to keep what the link holds of it."""
     keys = [FIELDS[name].key for row in rows for name in row]
-    return any(name in used for row in rows for name in row) or held([*keys, *customs.WEIGHTS])
+    return any(name in used for row in rows for name in row) or held([*keys, customs.WEIGHTS])
 
 
 def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -> Any:

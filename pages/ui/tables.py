@@ -12,6 +12,7 @@ from calc.explain import EXPLANATIONS
 from calc.levers import Lever, Outcome
 from calc.memory import Ledger
 from calc.state_space import ConstantState
+from calc.variants import caching_layers
 from pages.ui import palette, text
 
 
@@ -45,11 +46,21 @@ def memory_sentence(held: Ledger) -> str:
     )
 
 
+Table = dict[str, list[str]]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Columns by heading, for Streamlit's own table: it scrolls where a phone is too narrow."""
+    return {name: list(cells) for name, cells in zip(head, zip(*rows, strict=True), strict=True)}
+
+
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: str = "") -> str:
     """A Markdown table; `numbers` has an ``r`` for each column to align right.
 
     It redraws many times faster than Streamlit's table of the same cells.
     """
+    rows = list(rows)
+    assert all(len(row) == len(head) for row in rows), head
     rule = ["---:" if i < len(numbers) and numbers[i] == "r" else "---" for i in range(len(head))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
 
@@ -106,7 +117,7 @@ def model_facts(scenario: Scenario) -> list[list[str]]:
 
 def levers(now: Outcome, pulled: Sequence[Lever]) -> str:
     """The levers table: each figure with its change against now."""
-    head = ["Lever", "Time per step", "Token/s per chip", "Largest batch", "USD per Mtoken"]
+    head = ["Lever", "Time per step", "Token/s per chip", "Largest batch", "USD / Mtok"]
     rows = [["**Now**", *_cells(now, now)]]
     for lever in pulled:
         cells = _cells(lever.outcome, now) if lever.outcome else [lever.why_not, "", "", ""]
@@ -138,7 +149,7 @@ def _cells(outcome: Outcome, now: Outcome) -> list[str]:
     return cells
 
 
-def variants(scenario: Scenario, compared: Mapping[str, Model]) -> str:
+def variants(scenario: Scenario, compared: Mapping[str, Model]) -> Table:
     """Each attention kind: its cache, against MHA, what fits, what is read."""
     kv, context = scenario.kv_format, scenario.context
     many = compared.get("MHA", scenario.model)
@@ -150,7 +161,7 @@ def variants(scenario: Scenario, compared: Mapping[str, Model]) -> str:
         rows.append(
             [
                 text.plain(name),
-                text.kibibytes(model.kv_bytes_per_token(kv) / model.layers),
+                text.kibibytes(model.kv_bytes_per_token(kv) / caching_layers(model)),
                 text.kibibytes(model.kv_bytes_per_token(kv)),
                 text.si(held, "B"),
                 f"1 / {text.significant(whole / held)}" if held else "",
@@ -160,10 +171,10 @@ def variants(scenario: Scenario, compared: Mapping[str, Model]) -> str:
         )
     head = ["Attention", "Per token and layer", "Per token", "Kept per sequence", "Against MHA",
             "Read per step", "Sequences that fit"]  # fmt: skip
-    return markdown(head, rows, " rrrrrr")
+    return table(head, rows)
 
 
-def layer_groups(scenario: Scenario) -> str:
+def layer_groups(scenario: Scenario) -> Table:
     """Each group of equal layers: what it caches and what it reads."""
     kv, context = scenario.kv_format, scenario.context
     rows = []
@@ -180,15 +191,9 @@ def layer_groups(scenario: Scenario) -> str:
                 text.si(block.count * float(attention.kv_bytes_read(context, kv)), "B"),
             ]
         )
-    head = [
-        "Layers",
-        "Count",
-        "Per token and layer",
-        "Kept per layer",
-        "Kept in all",
-        "Read per step",
-    ]
-    return markdown(head, rows, " rrrrr")
+    head = ["Layers", "Count", "Elements per token", "Per token and layer", "Kept per layer",
+            "Kept in all", "Read per step"]  # fmt: skip
+    return table(head, rows)
 
 
 def _elements(attention: Attention) -> str:
@@ -242,7 +247,8 @@ def speculation_budget(scenario: Scenario, cycle: speculative.Cycle, cost_ratio:
         ["Target passes for 1,000 tokens", "1,000", text.count(1000 / per_check)],
         ["Draft passes for 1,000 tokens", "0", text.count(1000 * s.n_draft / per_check)],
         ["Weight and cache reads of the target", "1", text.significant(1 / per_check)],
-        ["FLOPs per token, against plain", "1", text.times(factor)],
+        ["FLOPs per token, draft included" if s.draft else "Target FLOPs per token", "1",
+         text.times(factor)],
         ["Time of one round", text.si(float(cycle.plain), "s"),
          text.si(float(cycle.draft + cycle.verify), "s")],
         ["of which drafting", "", text.si(float(cycle.draft), "s")],

@@ -86,6 +86,14 @@ def times(value: float) -> str:
     return f"{significant(value)} ×" if math.isfinite(value) else UNKNOWN
 
 
+LONGEST_SHOWN_DRAFT = 16
+
+
+def at_least(length: int) -> str:
+    """A best draft length; at the end of what is searched it is only a lower limit."""
+    return f"{length} or more" if length >= LONGEST_SHOWN_DRAFT else str(length)
+
+
 def chi_square(value: float) -> str:
     """A distance from a distribution; without bound when something impossible was drawn."""
     return f"{value:,.1f}" if math.isfinite(value) else "∞"

@@ -82,6 +82,7 @@ def kv_cache(scenario: Scenario) -> str:
     each, weights = float(memory.kv_per_sequence(s)), memory.weights(s)
     largest = int(memory.max_batch(s))
     ratio = weights / each
+    growth = float(s.model.kv_bytes(s.context + 1, s.kv_format)) - each
     compared = (
         f"{text.significant(ratio)} such caches weigh as much as the weights"
         if ratio >= 1
@@ -90,8 +91,8 @@ def kv_cache(scenario: Scenario) -> str:
     fits = f"memory holds {largest:,}" if largest else "memory holds none beside the weights"
     return (
         f"A sequence of {s.context:,} tokens caches **{text.si(each, 'B')}** in "
-        f"{text.plain(s.kv_format.id)}, {text.kibibytes(s.model.kv_bytes_per_token(s.kv_format))} "
-        f"for each new token; {compared}, and {fits}."
+        f"{text.plain(s.kv_format.id)}, {text.kibibytes(growth)} more "
+        f"with the next token; {compared}, and {fits}."
     )
 
 
@@ -112,7 +113,9 @@ def speculation(scenario: Scenario, cycle: speculative.Cycle, best: int, free: f
         else f"**slows decoding** to {text.times(gain)}"
     )
     longest = (
-        f"the best draft length here is {best}" if best else "here it pays not to draft at all"
+        f"the best draft length here is {text.at_least(best)}"
+        if best
+        else "here it pays not to draft at all"
     )
     verify = (
         f"verification is free up to batch {math.floor(free):,}"
@@ -133,8 +136,8 @@ def speculation_caveats(scenario: Scenario, cost_ratio: float) -> list[str]:
         )
     elif s.draft is not None:
         found.append(
-            f"{text.plain(s.draft.name)} costs {text.percent(cost_ratio)} of a target step here; "
-            "the cost ratio is not used."
+            f"{text.plain(s.draft.name)} costs {text.significant(100 * cost_ratio)} % of a target "
+            "step here; the cost ratio is not used."
         )
     if s.draft is not None and s.draft.vocabulary != s.model.vocabulary:
         found.append("Draft and target have vocabularies of different sizes: tokens may not match.")

@@ -6,13 +6,17 @@ figures mean little without it.
 
 from __future__ import annotations
 
-import logging
 import statistics
 import sys
 import time
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from browser.environment import LAUNCH_ARGUMENTS, find_browser, serve
@@ -53,18 +57,37 @@ def press_times(page: Page, url: str, mark: str) -> list[float]:
     return times
 
 
-def server_times(app: Path) -> list[float]:
-    """Milliseconds of a rerun of the script alone, without a browser."""
-    from streamlit.testing.v1 import AppTest  # noqa: PLC0415
-
-    test = AppTest.from_file(str(app), default_timeout=30).run()
+def server_times(url: str) -> list[float]:
+    """Milliseconds from a slider's message to the last element sent back, without a browser."""
     times = []
-    for i in range(PRESSES):
-        test.select_slider(key="b").set_value([28, 32][i % 2])
-        start = time.perf_counter()
-        test.run()
-        times.append(1e3 * (time.perf_counter() - start))
+    stream = f"{url.replace('http', 'ws')}/_stcore/stream"
+    with connect(stream, subprotocols=[Subprotocol("streamlit")], max_size=None) as socket:
+        _, slider = _rerun(socket, BackMsg(rerun_script=ClientState()))
+        for i in range(PRESSES + 3):
+            move = BackMsg(rerun_script=ClientState())
+            widget = move.rerun_script.widget_states.widgets.add()
+            widget.id = slider
+            widget.string_array_value.data[:] = [("28", "32")[i % 2]]
+            took, _ = _rerun(socket, move)
+            if i >= 3:
+                times.append(took)
+            time.sleep(0.2)  # as a hand would
     return times
+
+
+def _rerun(socket: ClientConnection, message: BackMsg) -> tuple[float, str]:
+    """Send one message and read the run that answers it: its time, and the batch slider's id."""
+    slider = ""
+    socket.send(message.SerializeToString())
+    start = last = time.perf_counter()
+    while True:
+        answer = ForwardMsg.FromString(socket.recv(timeout=30, decode=False))
+        if answer.WhichOneof("type") == "script_finished":
+            return 1e3 * (last - start), slider
+        if answer.WhichOneof("type") == "delta":
+            last = time.perf_counter()
+            if answer.delta.new_element.slider.label == "Batch":
+                slider = answer.delta.new_element.slider.id
 
 
 def row(name: str, times: list[float]) -> None:
@@ -75,11 +98,11 @@ def row(name: str, times: list[float]) -> None:
 
 def main() -> None:
     """Measure and print."""
-    logging.disable(logging.WARNING)
     empty = Path(__file__).with_name("empty_app.py")
     print(f"{'milliseconds, ' + str(PRESSES) + ' presses':<44}{'median':>8}{'p95':>8}")
-    row("empty app, rerun on the server", server_times(empty))
-    row("Decode page, rerun on the server", server_times(ROOT / "app.py"))
+    for name, app in (("empty app", empty), ("Decode page", ROOT / "app.py")):
+        with serve(app) as url:
+            row(f"{name}, rerun on the server", server_times(url))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=LAUNCH_ARGUMENTS)
         for name, app, mark in (

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from browser.environment import LAUNCH_ARGUMENTS, find_browser, serve
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+# A loaded machine is slow; nothing here is about speed.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")
