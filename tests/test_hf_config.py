@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from calc import Model, custom, hf_config
 from calc.attention import Chunked, SharedCache, SlidingWindow, SparseTopK
-from calc.hf_config import FAMILIES, ConfigError, parse
+from calc.hf_config import ConfigError, parse
+from calc.hf_families import FAMILIES
 from calc.state_space import ConstantState
 from presets import formats, models
 
