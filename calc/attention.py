@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -564,11 +564,6 @@ class StatedCache(PerToken):
 
 
 NO_ATTENTION = StatedCache(0)
-
-
-def with_kv_heads(attention: GroupedQuery, kv_heads: int) -> GroupedQuery:
-    """The same head layout with another number of KV heads."""
-    return replace(attention, kv_heads=kv_heads)
 
 
 # What preset files may name. Keys that wrap any of them: window, chunk, and shared.

@@ -146,18 +146,6 @@ class Quotient(_Combined):
         return rf"\frac{{{above.latex(numbers)}}}{{{below.latex(numbers)}}}"
 
 
-class Power(_Combined):
-    """base ^ exponent"""
-
-    def __init__(self, base: Expression, exponent: Expression) -> None:
-        self.parts = (base, exponent)
-        self.value = base.value**exponent.value
-
-    def latex(self, numbers: bool = False) -> str:
-        base, exponent = self.parts
-        return rf"\left({base.latex(numbers)}\right)^{{{exponent.latex(numbers)}}}"
-
-
 class Applied(_Combined):
     """A named function of its arguments, such as max or floor."""
 

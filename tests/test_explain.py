@@ -12,7 +12,7 @@ from test_properties import scenarios
 
 from calc import Scenario, cost, decode, memory, roofline
 from calc.explain import EXPLANATIONS
-from calc.expression import Floor, Maximum, Number, Power, Symbol, number_latex
+from calc.expression import Floor, Maximum, Number, Symbol, number_latex
 from presets import chips, models
 
 
@@ -69,7 +69,6 @@ def test_expressions_print_and_evaluate() -> None:
     assert Maximum(a, b).value == 6
     assert Floor(a / b).value == 1
     assert Floor(b - a).value == 0
-    assert Power(Number(2), b).value == 16
     assert (3 * a).value == 18
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import calc
 import presets
+from calc import Scenario, decode, memory, roofline
+from presets import chips, formats, models
 
 
 def test_exported_members() -> None:
@@ -13,9 +15,6 @@ def test_exported_members() -> None:
 
 
 def test_the_documented_example() -> None:
-    from calc import Scenario, decode, memory, roofline  # noqa: PLC0415
-    from presets import chips, formats, models  # noqa: PLC0415
-
     s = Scenario(
         model=models["llama-3-70b"], chip=chips["tpu-v5e"], n_chips=16,
         weight_format=formats["int8"], kv_format=formats["int8"],

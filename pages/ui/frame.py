@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,9 +25,8 @@ def settle_heap() -> int:
     Streamlit collects all generations after every run; over the heap of pandas and Plotly that
     costs more than everything else in a rerun.
     """
-    import pandas  # noqa: F401, PLC0415  (imported for its heap)
-    import plotly.graph_objects  # noqa: F401, PLC0415
-
+    # Streamlit imports it with the first table; its heap must be there before the freeze.
+    importlib.import_module("pandas")
     gc.collect()
     gc.freeze()
     return gc.get_freeze_count()

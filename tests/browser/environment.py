@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from playwright.sync_api import sync_playwright
+
 ROOT = Path(__file__).parents[2]
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
@@ -51,8 +53,6 @@ def _installed() -> str | None:
 
 
 def _from_playwright() -> str | None:
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415
-
     command = [sys.executable, "-m", "playwright", "install", "chromium"]
     with sync_playwright() as playwright:
         path = playwright.chromium.executable_path
@@ -113,5 +113,6 @@ def _wait_until_healthy(url: str, server: subprocess.Popen[bytes], seconds: floa
                     return
         except OSError:
             pass
+        # Polling a process that has no other way to say it is ready.
         time.sleep(0.1)
     raise RuntimeError(f"no answer from {url} within {seconds} s")
