@@ -156,7 +156,7 @@ def test_processing_keeps_distributions(
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_sampler_is_exact_and_the_heuristic_is_not(seed: int) -> None:
     random = np.random.default_rng(seed)
     p, q = (sampling.distribution(random.random(5) + 0.02) for _ in range(2))
