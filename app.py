@@ -10,17 +10,17 @@ import streamlit as st
 from calc import scenario
 from pages.ui import frame, link, sidebar
 
-SPECULATION = frozenset(
-    {"acceptance", "n_draft", "draft", "cost_ratio", "temperature", "top_k", "top_p"}
-)
-ALL = frozenset(scenario.FIELDS) - SPECULATION
+CORE, PREFILL, LAYOUT, SPECULATION = sidebar.CORE, *sidebar.FOLDED
 
-# One line a page: its file, its title, and the scenario fields that it uses.
+# One line a page: its file, its title, the groups of fields that it uses and, of those, which it
+# unfolds; and the fields that it has no use for.
 PAGES = {
-    "pages/decode.py": ("Decode", ALL),
-    "pages/kv_cache.py": ("KV cache", ALL - {"batch"}),
-    "pages/speculative.py": ("Speculation", ALL | SPECULATION),
-    "pages/about.py": ("About", frozenset({"model", "chip"})),
+    "pages/decode.py": ("Decode", (CORE, LAYOUT), (), ()),
+    "pages/prefill.py": ("Prefill", (CORE, LAYOUT, PREFILL), (PREFILL,), ()),
+    "pages/kv_cache.py": ("KV cache", (CORE, LAYOUT), (), ("batch",)),
+    "pages/sharding.py": ("Sharding", (CORE, LAYOUT), (LAYOUT,), ("fidelity",)),
+    "pages/speculative.py": ("Speculation", (CORE, LAYOUT, SPECULATION), (SPECULATION,), ()),
+    "pages/about.py": ("About", ("Model", "Hardware"), (), ("n_chips", "usable_memory")),
 }
 
 ICON = (
@@ -30,16 +30,16 @@ ICON = (
 
 frame.settle_heap()
 st.set_page_config(
-    page_title="Inference Ledger", page_icon=ICON, layout="wide", initial_sidebar_state=330
+    page_title="Inference Ledger", page_icon=ICON, layout="wide", initial_sidebar_state=344
 )
-fields_of = {
-    st.Page(file, title=title, default=file == f"pages/{frame.HOME}.py"): fields
-    for file, (title, fields) in PAGES.items()
+entries = {
+    st.Page(file, title=title, default=file == f"pages/{frame.HOME}.py"): uses
+    for file, (title, *uses) in PAGES.items()
 }
-page = st.navigation(list(fields_of), position="top")
+page = st.navigation(list(entries), position="top")
 link.canonicalise()
-used = next(fields for entry, fields in fields_of.items() if entry.url_path == page.url_path)
+groups, unfolded, unused = next(u for e, u in entries.items() if e.url_path == page.url_path)
 offered = link.catalogues()
-values = sidebar.controls(used, offered)
+values = sidebar.controls(sidebar.fields(groups) - set(unused), offered, unfolded)
 with frame.around(scenario.build(values, offered)):
     page.run()

@@ -20,12 +20,40 @@ from calc.formats import NumberFormat
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class HeadSplit:
+    """How one attention layer divides over chips, and what travels if its cache is split further.
+
+    Parameters
+    ----------
+    query_heads : int
+        Heads that the projections can be split by; 0 when unknown or split in any way.
+    cache_heads : int
+        Heads that the cache can be split by: its chips beyond that hold copies. 0 when it splits
+        in any way.
+    query_elements, output_elements : int
+        Elements of one token's queries, and of its attended values, over all heads.
+    """
+
+    query_heads: int
+    cache_heads: int
+    query_elements: int
+    output_elements: int
+
+
+SPLITS_ANY_WAY = HeadSplit(0, 0, 0, 0)
+
+
 class Attention(Protocol):
     """What the rest of the core asks of one attention layer."""
 
     @property
     def label(self) -> str:
         """What the kind is called, with the figures that set its cache."""
+
+    @property
+    def split(self) -> HeadSplit:
+        """How the layer divides over chips."""
 
     def params(self, d_model: int) -> int:
         """Parameters of the layer's projections [parameter]."""
@@ -59,6 +87,11 @@ class PerToken(ABC):
     @abstractmethod
     def label(self) -> str:
         """What the kind is called."""
+
+    @property
+    @abstractmethod
+    def split(self) -> HeadSplit:
+        """How the layer divides over chips."""
 
     @abstractmethod
     def params(self, d_model: int) -> int:
@@ -148,6 +181,11 @@ class GroupedQuery(PerToken):
         return f"{'multi-query' if self.kv_heads == 1 else kind}, {self.kv_heads} KV heads"
 
     @property
+    def split(self) -> HeadSplit:
+        width, values = self.heads * self.head_dim, self.heads * self._value_dim
+        return HeadSplit(self.heads, self.kv_heads, width, values)
+
+    @property
     def _value_dim(self) -> int:
         return self.value_dim or self.head_dim
 
@@ -224,6 +262,12 @@ class Latent(PerToken):
     def label(self) -> str:
         return f"latent (MLA), {self.kv_rank} + {self.rope_dim}"
 
+    @property
+    def split(self) -> HeadSplit:
+        """All heads read the one latent, so each chip needs the whole of it (formulas.md F3.7)."""
+        absorbed = self.kv_rank + self.rope_dim
+        return HeadSplit(self.heads, 1, self.heads * absorbed, self.heads * self.kv_rank)
+
     def params(self, d_model: int) -> int:
         query_width = self.heads * (self.nope_dim + self.rope_dim)
         queries = (
@@ -278,6 +322,10 @@ class Limited(ABC):
     @abstractmethod
     def pairs(self, tokens: ArrayLike) -> Array:
         """Query-key pairs of a prompt."""
+
+    @property
+    def split(self) -> HeadSplit:
+        return self.inner.split
 
     def params(self, d_model: int) -> int:
         return self.inner.params(d_model)
@@ -371,6 +419,10 @@ class SharedCache:
     def label(self) -> str:
         return f"shared cache, {self.inner.label}"
 
+    @property
+    def split(self) -> HeadSplit:
+        return self.inner.split
+
     def params(self, d_model: int) -> int:
         core = self.inner.inner if isinstance(self.inner, Limited) else self.inner
         saved = core.kv_params(d_model) if isinstance(core, GroupedQuery) else 0
@@ -417,6 +469,10 @@ class SparseTopK:
     @property
     def label(self) -> str:
         return f"top {self.top_k:,} of {self.inner.label}"
+
+    @property
+    def split(self) -> HeadSplit:
+        return self.inner.split
 
     def params(self, d_model: int) -> int:
         queries = (self.inner.q_rank or d_model) * self.index_heads * self.index_dim
@@ -488,6 +544,11 @@ class Compressed:
         beside = f" beside 1 in {self.ratio:,}" if self.ratio else ""
         return f"window {self.near:,}{beside}, one vector of {self.head_dim}"
 
+    @property
+    def split(self) -> HeadSplit:
+        width = self.heads * self.head_dim
+        return HeadSplit(self.heads, 1, width, width)
+
     def params(self, d_model: int) -> int:
         queries = self.q_rank * (d_model + 1 + self.heads * self.head_dim)
         shared = d_model * self.head_dim + self.head_dim
@@ -546,6 +607,10 @@ class StatedCache(PerToken):
     @property
     def label(self) -> str:
         return "stated total" if self.elements else "none"
+
+    @property
+    def split(self) -> HeadSplit:
+        return SPLITS_ANY_WAY
 
     def params(self, d_model: int) -> int:
         return 0

@@ -31,6 +31,31 @@ class Price:
     source: str
 
 
+FABRICS = ("switch", "mesh", "torus", "none")
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """How chips reach each other over their fast links.
+
+    Parameters
+    ----------
+    kind : str
+        ``switch``, ``mesh`` (a link for each pair), ``torus``, or ``none``.
+    reach : float
+        Chips that reach each other over it; beyond, traffic goes over the network.
+    axes : int
+        Axes of a torus.
+    wraps_from : int
+        Length from which an axis of a torus is a ring; 0 if none is.
+    """
+
+    kind: str = "switch"
+    reach: float = math.inf
+    axes: int = 1
+    wraps_from: int = 0
+
+
 @dataclass(frozen=True)
 class Chip:
     """One accelerator.
@@ -45,6 +70,8 @@ class Chip:
         Memory bandwidth of one chip [byte/s].
     peaks : mapping of str to float
         Dense peak rate for each compute rate key, such as ``bf16`` [FLOP/s].
+    topology, fabric : str, Fabric
+        How chips are connected, in the vendor's words and as the ledger counts it.
     link_one_way, link_two_way : float
         Bandwidth of one link (torus) or of all links of the chip (switch) [byte/s]; nan unknown.
     slices : tuple of int
@@ -66,6 +93,7 @@ class Chip:
     bandwidth: float
     peaks: Mapping[str, float]
     topology: str = ""
+    fabric: Fabric = Fabric()
     link_one_way: float = math.nan
     link_two_way: float = math.nan
     chips_per_node: int | None = None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc import memory
+from calc.layout import Layout
+from calc.operators import Operator, Work, bound, by_operator
 from calc.scenario import Scenario
 
 Array = NDArray[np.float64]
@@ -15,34 +19,80 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StepTime:
-    """One decode step, term by term [s]; every field has the shape of batch × context broadcast.
+    """One decode step; times in seconds, of the shape of batch × context broadcast.
 
     Attributes
     ----------
     batch : array
-        Sequences, which is also tokens per step.
-    total : array
-        The step. At fidelity ``bound`` it is ``kv_read + max(weight_read, linear_compute)``.
-    kv_read, weight_read : array
-        Time to move the cache and the weights from memory.
-    linear_compute, attention_compute : array
-        Time to do the FLOPs of the linear layers, and of scores and values. The bound charges
-        attention by its cache read and leaves `attention_compute` out of `total`.
-    communication, overhead : array
-        0 at fidelity ``bound``.
+        Sequences; a step makes one token for each.
+    work : Work
+        Operators, messages and overhead of the busiest chip.
+    link_overlap : float
+        Share of the shorter of communicating and all else that hides behind the longer.
     n_chips : int
         Chips of the replica.
     """
 
     batch: Array
-    total: Array
-    kv_read: Array
-    weight_read: Array
-    linear_compute: Array
-    attention_compute: Array
-    communication: Array
-    overhead: Array
+    work: Work
+    link_overlap: float
     n_chips: int
+
+    @cached_property
+    def busy(self) -> Array:
+        """Time of all operators together."""
+        return _total(operator.time for operator in self.work.operators)
+
+    @cached_property
+    def total(self) -> Array:
+        """The step. At fidelity ``bound`` it is ``kv_read + max(weight_read, linear_compute)``."""
+        if not self.work.transfers and not self.work.overhead.any():
+            return self.busy
+        return np.asarray(self.busy + self.exposed + self.work.overhead)
+
+    @cached_property
+    def communication(self) -> Array:
+        """Messages between chips, hidden or not; 0 at fidelity ``bound``."""
+        return self._shaped(_total(self.work.transfers.values()))
+
+    @cached_property
+    def exposed(self) -> Array:
+        """What of the communication adds to the step."""
+        spoken = _total(self.work.transfers.values())
+        return np.asarray(spoken - self.link_overlap * np.minimum(self.busy, spoken))
+
+    @property
+    def overhead(self) -> Array:
+        """Time that no operator accounts for; 0 at fidelity ``bound``."""
+        return self._shaped(self.work.overhead)
+
+    @property
+    def kv_read(self) -> Array:
+        """Time to move the cache."""
+        return self._sum(True, lambda operator: operator.read)
+
+    @property
+    def weight_read(self) -> Array:
+        """Time to move the weights."""
+        return self._sum(False, lambda operator: operator.read)
+
+    @property
+    def linear_compute(self) -> Array:
+        """Time to do the FLOPs of all that has weights."""
+        return self._sum(False, lambda operator: operator.compute)
+
+    @property
+    def attention_compute(self) -> Array:
+        """Time to do the FLOPs of scores and values; the bound leaves it out of `total`."""
+        return self._sum(True, lambda operator: operator.compute)
+
+    def _sum(self, cache: bool, term: Callable[[Operator], Array]) -> Array:
+        return self._shaped(
+            _total(term(operator) for operator in self.work.operators if operator.cache == cache)
+        )
+
+    def _shaped(self, term: ArrayLike) -> Array:
+        return np.broadcast_to(np.asarray(term, dtype=float), self.total.shape)
 
     @property
     def throughput(self) -> Array:
@@ -60,14 +110,21 @@ class StepTime:
         return self.linear_compute > self.weight_read
 
     def charged(self) -> dict[str, Array]:
-        """The terms that add up to `total` [s]: of weight read and linear FLOPs only the longer."""
-        return {
-            "kv_read": self.kv_read,
-            "weight_read": np.where(self.compute_bound, 0.0, self.weight_read),
-            "linear_compute": np.where(self.compute_bound, self.linear_compute, 0.0),
-            "communication": self.communication,
-            "overhead": self.overhead,
+        """The terms that add up to `total` [s]: of each operator's two sides what is not hidden."""
+        sides = [(operator.cache, *operator.charged()) for operator in self.work.operators]
+        terms = {
+            "kv_read": _total(read for cache, read, _ in sides if cache),
+            "weight_read": _total(read for cache, read, _ in sides if not cache),
+            "linear_compute": _total(done for cache, _, done in sides if not cache),
+            "attention_compute": _total(done for cache, _, done in sides if cache),
+            "communication": self.exposed,
+            "overhead": self.work.overhead,
         }
+        return {name: self._shaped(term) for name, term in terms.items()}
+
+
+def _total(terms: Iterable[Array]) -> Array:
+    return np.asarray(sum(terms, np.zeros(())))
 
 
 def step_time(
@@ -75,11 +132,19 @@ def step_time(
     batch: ArrayLike | None = None,
     context: ArrayLike | None = None,
     tokens: ArrayLike = 1,
+    layout: Layout | None = None,
 ) -> StepTime:
     """Time of one decode step at the scenario's fidelity.
 
+    At ``bound``
+
     .. math:: T = \\frac{B\\,\\kappa(S)}{N W}
               + \\max\\left(\\frac{P(B)\\,b_w}{N W}, \\frac{2 B P_\\mathrm{act}}{N C}\\right)
+
+    and at ``operators`` a sum over operators, with what chips send each other beside it
+
+    .. math:: T = \\sum_o \\max\\left(\\frac{Q_o}{\\eta_W W}, \\frac{F_o}{\\eta_C C}\\right)
+              + T_\\mathrm{links} + T_\\mathrm{fixed}
 
     Parameters
     ----------
@@ -91,44 +156,28 @@ def step_time(
     tokens : array_like
         Tokens of each sequence in the step: 1, or a draft and one more when verifying. FLOPs and
         the experts hit grow with it; weights and cache are read once (formulas.md F3.6).
+    layout : Layout, optional
+        Widths to use instead of the scenario's at ``operators``; arrays of them broadcast too.
 
     Returns
     -------
     StepTime
-        Terms in seconds. `total` is nan where the chip has no published compute rate.
+        Terms in seconds. `total` is nan where the chip has no published compute rate, or no link
+        that the layout needs.
 
     References
     ----------
-    Seed 001 §6; formulas.md F3.1, with the weights really read (F1.9, F3.5) and the cache summed
-    over the model's own layers (F2.1–F2.4).
+    Seed 001 §6; formulas.md F3.1–F3.9, with the weights really read (F1.9, F3.5) and the cache
+    summed over the model's own layers (F2.1–F2.4).
     """
-    sequences = np.asarray(scenario.batch if batch is None else batch, dtype=float)
-    length = np.asarray(scenario.context if context is None else context, dtype=float)
-    model, chip, n = scenario.model, scenario.chip, scenario.n_chips
-    bandwidth = n * chip.bandwidth
-    rate = n * chip.peak(scenario.compute_format)
-
-    kv_read = sequences * (model.kv_bytes_read(length, scenario.kv_format) / bandwidth)
-    multiplied = sequences * np.asarray(tokens, dtype=float)
-    weight_read = model.params_read(multiplied) * (scenario.weight_format.bytes / bandwidth)
-    linear_compute = multiplied * (2.0 * model.active_params / rate)
-    attention_compute = multiplied * (model.attention_flops(length) / rate)
-    total = kv_read + np.maximum(weight_read, linear_compute)
-
-    def shaped(term: ArrayLike) -> Array:
-        return np.broadcast_to(np.asarray(term, dtype=float), total.shape)
-
-    return StepTime(
-        batch=shaped(sequences),
-        total=total,
-        kv_read=shaped(kv_read),
-        weight_read=shaped(weight_read),
-        linear_compute=shaped(linear_compute),
-        attention_compute=shaped(attention_compute),
-        communication=shaped(0.0),
-        overhead=shaped(0.0),
-        n_chips=n,
-    )
+    s = scenario
+    sequences = np.asarray(s.batch if batch is None else batch, dtype=float)
+    length = np.asarray(s.context if context is None else context, dtype=float)
+    each = np.asarray(tokens, dtype=float)
+    if s.fidelity == "bound":
+        return StepTime(sequences, bound(s, sequences, length, each), 0.0, s.n_chips)
+    work = by_operator(s, layout or Layout.of(s), sequences, length, each)
+    return StepTime(sequences, work, s.link_overlap, s.n_chips)
 
 
 def kv_equals_weights_batch(scenario: Scenario) -> float:

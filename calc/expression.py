@@ -16,6 +16,8 @@ def number_latex(value: float) -> str:
     """A number as LaTeX, four significant digits, whole numbers up to six digits in full."""
     if math.isnan(value):
         return r"\text{not published}"
+    if math.isinf(value):
+        return r"\infty"
     if value == int(value) and abs(value) < 1e6:
         return str(int(value))
     mantissa, exponent = f"{value:.3e}".split("e")
@@ -170,6 +172,16 @@ class Maximum(Applied):
 
     def latex(self, numbers: bool = False) -> str:
         return r"\max" + super().latex(numbers)
+
+
+class Minimum(Applied):
+    """The smaller of its arguments."""
+
+    def __init__(self, *arguments: Expression) -> None:
+        super().__init__(min, "(", ")", *arguments)
+
+    def latex(self, numbers: bool = False) -> str:
+        return r"\min" + super().latex(numbers)
 
 
 class Floor(Applied):

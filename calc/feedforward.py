@@ -1,10 +1,10 @@
-"""Feed-forward kinds: the parameters of one layer, and how many of them a step touches."""
+"""Feed-forward kinds: the parts of one layer, and how many of their parameters a step touches."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,25 +12,84 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
-class FeedForward(Protocol):
-    """What the rest of the core asks of one feed-forward layer."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Matrices of a layer that act as one operator.
+
+    A dense part is one expert that every token uses.
+
+    Parameters
+    ----------
+    name : str
+        What the field calls it.
+    params : int
+        Parameters of one expert [parameter].
+    columns : int
+        Hidden width of one expert, which tensor parallelism splits; 0 where it splits nothing.
+    experts, top_k : int
+        How many there are, and how many of them a token uses.
+    """
+
+    name: str
+    params: int
+    columns: int = 0
+    experts: int = 1
+    top_k: int = 1
+
+    @property
+    def routed(self) -> bool:
+        """Whether a token passes only some of the experts."""
+        return self.top_k < self.experts
+
+    @property
+    def total(self) -> int:
+        """All parameters [parameter]."""
+        return self.experts * self.params
+
+    @property
+    def active(self) -> int:
+        """Parameters that multiply one token [parameter]."""
+        return self.top_k * self.params
+
+    def read(self, tokens: ArrayLike, skew: float = 0.0) -> Array:
+        """Expected parameters read by a step of `tokens` tokens [parameter]."""
+        if not self.routed:
+            return np.asarray(float(self.total))
+        return expected_distinct_experts(self.experts, self.top_k, tokens, skew) * self.params
+
+
+class FeedForward(ABC):
+    """One feed-forward layer, as the parts it is made of; all counts follow from them."""
+
+    @abstractmethod
+    def parts(self, d_model: int) -> tuple[Part, ...]:
+        """The operators of the layer in a model of this width."""
 
     def params(self, d_model: int) -> int:
         """All parameters of the layer [parameter]."""
+        return sum(part.total for part in self.parts(d_model))
 
     def active_params(self, d_model: int) -> int:
-        """Parameters that multiply one token [parameter]."""
+        """Parameters that multiply one token [parameter] (formulas.md F1.8)."""
+        return sum(part.active for part in self.parts(d_model))
 
-    def params_read(self, d_model: int, tokens: ArrayLike) -> Array:
+    def params_read(self, d_model: int, tokens: ArrayLike, skew: float = 0.0) -> Array:
         """Expected parameters read from memory by a step of `tokens` tokens [parameter]."""
+        read = np.asarray(0.0)
+        for part in self.parts(d_model):
+            read = read + part.read(tokens, skew)
+        return read
 
 
-def expected_distinct_experts(experts: int, top_k: int, tokens: ArrayLike) -> Array:
+def expected_distinct_experts(
+    experts: int, top_k: int, tokens: ArrayLike, skew: float = 0.0
+) -> Array:
     """Experts of a layer that at least one of `tokens` tokens is routed to, on average.
 
-    .. math:: E\\,(1 - (1 - k/E)^m)
+    .. math:: E\\,(1 - (1 - k/E)^{m^{1 - \\sigma}})
 
-    Exact for independent tokens with uniform routing; skewed routing touches fewer.
+    Exact for independent tokens with uniform routing. Skewed routing touches fewer, as though only
+    ``tokens ** (1 - skew)`` of the tokens chose for themselves.
 
     Parameters
     ----------
@@ -38,41 +97,42 @@ def expected_distinct_experts(experts: int, top_k: int, tokens: ArrayLike) -> Ar
         Routed experts of the layer, and experts per token.
     tokens : array_like
         Tokens in the step [token].
+    skew : float
+        0 for uniform routing, 1 when all tokens choose the same `top_k`.
 
     References
     ----------
-    formulas.md F3.5.
+    formulas.md F3.5; the skew between its two limits is ours.
 
     Examples
     --------
     >>> round(float(expected_distinct_experts(256, 8, 8)), 1)
     57.4
+    >>> round(float(expected_distinct_experts(256, 8, 1000, skew=1.0)), 9)
+    8.0
     """
-    untouched = np.power(1 - top_k / experts, np.asarray(tokens, dtype=float))
-    return np.asarray(experts * (1 - untouched))
+    own = np.asarray(tokens, dtype=float)
+    if skew:
+        own = np.power(own, 1.0 - skew)
+    return np.asarray(experts * (1 - np.power(1 - top_k / experts, own)))
 
 
 @dataclass(frozen=True)
-class Dense:
+class Dense(FeedForward):
     """A gated (SwiGLU, GeGLU) or plain two-matrix MLP of hidden size `width` (formulas.md F1.2)."""
 
     width: int
     gated: bool = True
     bias: bool = False
 
-    def params(self, d_model: int) -> int:
+    def parts(self, d_model: int) -> tuple[Part, ...]:
         bias = self.bias * ((1 + self.gated) * self.width + d_model)
-        return (3 if self.gated else 2) * d_model * self.width + bias
-
-    def active_params(self, d_model: int) -> int:
-        return self.params(d_model)
-
-    def params_read(self, d_model: int, tokens: ArrayLike) -> Array:
-        return np.asarray(float(self.params(d_model)))
+        matrices = (3 if self.gated else 2) * d_model * self.width
+        return (Part("dense MLP", matrices + bias, self.width),)
 
 
 @dataclass(frozen=True)
-class MixtureOfExperts:
+class MixtureOfExperts(FeedForward):
     """Routed experts of which every token uses `top_k`, beside shared ones that it always uses.
 
     Parameters
@@ -92,7 +152,7 @@ class MixtureOfExperts:
 
     References
     ----------
-    Parameters formulas.md F1.5; active F1.8; read per step F3.5.
+    Parameters formulas.md F1.5; read per step F3.5.
     """
 
     experts: int
@@ -109,51 +169,38 @@ class MixtureOfExperts:
         if not 0 < self.top_k <= self.experts:
             raise ValueError(f"top_k {self.top_k} is not between 1 and experts {self.experts}")
 
-    def expert_params(self, d_model: int) -> int:
-        """Parameters of one routed expert [parameter]."""
-        bias = self.expert_bias * (2 * self.expert_width + d_model)
-        return self._matrices * (self.latent_width or d_model) * self.expert_width + bias
-
     @property
     def _matrices(self) -> int:
         return 3 if self.gated else 2
 
-    def always_read(self, d_model: int) -> int:
-        """Router, shared experts, projections: read whatever the routing [parameter]."""
-        router = self.experts * (d_model + self.router_bias)
+    def parts(self, d_model: int) -> tuple[Part, ...]:
+        bias = self.expert_bias * (2 * self.expert_width + d_model)
+        expert = self._matrices * (self.latent_width or d_model) * self.expert_width + bias
         shared = self._matrices * d_model * self.shared_width + self.shared_gate * d_model
-        return router + shared + 2 * d_model * self.latent_width
-
-    def params(self, d_model: int) -> int:
-        return self.always_read(d_model) + self.experts * self.expert_params(d_model)
-
-    def active_params(self, d_model: int) -> int:
-        return self.always_read(d_model) + self.top_k * self.expert_params(d_model)
-
-    def params_read(self, d_model: int, tokens: ArrayLike) -> Array:
-        hit = expected_distinct_experts(self.experts, self.top_k, tokens)
-        return self.always_read(d_model) + hit * self.expert_params(d_model)
+        always = (
+            Part("router", self.experts * (d_model + self.router_bias)),
+            Part("shared experts", shared, self.shared_width),
+            Part("expert projections", 2 * d_model * self.latent_width),
+        )
+        return (
+            *(part for part in always if part.params),
+            Part("routed experts", expert, self.expert_width, self.experts, self.top_k),
+        )
 
 
 @dataclass(frozen=True)
-class Beside:
+class Beside(FeedForward):
     """Two feed-forward layers at one place, both of which every token passes (Gemma 4)."""
 
     first: FeedForward
     second: FeedForward
 
-    def params(self, d_model: int) -> int:
-        return self.first.params(d_model) + self.second.params(d_model)
-
-    def active_params(self, d_model: int) -> int:
-        return self.first.active_params(d_model) + self.second.active_params(d_model)
-
-    def params_read(self, d_model: int, tokens: ArrayLike) -> Array:
-        return self.first.params_read(d_model, tokens) + self.second.params_read(d_model, tokens)
+    def parts(self, d_model: int) -> tuple[Part, ...]:
+        return self.first.parts(d_model) + self.second.parts(d_model)
 
 
 @dataclass(frozen=True)
-class StatedParams:
+class StatedParams(FeedForward):
     """Everything that a model known by its totals only multiplies and reads in one step.
 
     With none it stands for a layer without a feed-forward part.
@@ -161,14 +208,8 @@ class StatedParams:
 
     total: int
 
-    def params(self, d_model: int) -> int:
-        return self.total
-
-    def active_params(self, d_model: int) -> int:
-        return self.total
-
-    def params_read(self, d_model: int, tokens: ArrayLike) -> Array:
-        return np.asarray(float(self.total))
+    def parts(self, d_model: int) -> tuple[Part, ...]:
+        return (Part("all weights", self.total),) if self.total else ()
 
 
 NO_FEEDFORWARD = StatedParams(0)

@@ -25,6 +25,8 @@ class NumberFormat:
         For caches: bytes of scale beside each cached vector, a head's key or value [byte].
     rope_bits : float or None
         For latent caches: bits of the RoPE part when it is stored in another format.
+    group : int
+        Elements of a row that share a scale, which a split must not cut; 1 for none.
     sources : tuple of str
         Where the size comes from.
 
@@ -40,6 +42,7 @@ class NumberFormat:
     uses: tuple[str, ...] = USES
     vector_scale_bytes: float = 0.0
     rope_bits: float | None = None
+    group: int = 1
     sources: tuple[str, ...] = ()
     note: str = ""
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from calc import custom, sampling
-from calc.scenario import BY_KEY, SCHEMA, Catalogues, Choice, Field, Quantity
+from calc.scenario import BY_KEY, SCHEMA, Catalogues, Choice, Field, Option, Quantity
 
 # Raised when the meaning of a key changes; older links are then read by their own version's rules.
 VERSION = 1
@@ -109,6 +109,9 @@ def _read_choice(field: Choice, text: str, catalogues: Catalogues) -> tuple[str,
 def _read_field(field: Field, text: str, catalogues: Catalogues) -> tuple[Any, str | None]:
     if isinstance(field, Quantity):
         return _read_number(field, text)
+    if isinstance(field, Option):
+        known = text in field.options
+        return (text, None) if known else (field.default, f"not {' or '.join(field.options)}")
     return _read_choice(field, text, catalogues)
 
 
@@ -159,7 +162,7 @@ def parse(
 
 def dump_value(field: Field, value: Any) -> str:
     """A value as a link writes it."""
-    if isinstance(field, Choice):
+    if not isinstance(field, Quantity):
         return str(value)
     return str(int(value)) if field.whole or value == int(value) else f"{value:g}"
 

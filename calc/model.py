@@ -156,15 +156,36 @@ class Model:
         active = sum(b.count * b.feedforward.active_params(d) for b in self.blocks)
         return self.outside_experts + active
 
-    def params_read(self, tokens: ArrayLike) -> Array:
+    @cached_property
+    def head_params(self) -> int:
+        """The output head and the final norms [parameter]."""
+        return self.embedding_params + self.final_norms * self.d_model
+
+    @cached_property
+    def routed_params(self) -> int:
+        """Parameters of all routed experts [parameter]."""
+        parts = [(b.count, p) for b in self.blocks for p in b.feedforward.parts(self.d_model)]
+        return sum(count * part.total for count, part in parts if part.routed)
+
+    def experts_read(self, tokens: ArrayLike, skew: float = 0.0) -> Array:
+        """Share of all routed experts' parameters that a step of `tokens` tokens reads (F3.5)."""
+        parts = [(b.count, p) for b in self.blocks for p in b.feedforward.parts(self.d_model)]
+        read = np.asarray(0.0)
+        for count, part in parts:
+            if part.routed:
+                read = read + count * part.read(tokens, skew)
+        return read / self.routed_params
+
+    def params_read(self, tokens: ArrayLike, skew: float = 0.0) -> Array:
         """Expected parameters streamed from memory by a step of `tokens` tokens [parameter].
 
-        Of routed experts only the distinct ones that the tokens hit are read (formulas.md F3.5).
+        Of routed experts only the distinct ones that the tokens hit are read (formulas.md F3.5);
+        `skew` makes them fewer, see `feedforward.expected_distinct_experts`.
         """
         d = self.d_model
         read = np.asarray(float(self.outside_experts - self.gathered_params))
         for block in self.blocks:
-            read = read + block.count * block.feedforward.params_read(d, tokens)
+            read = read + block.count * block.feedforward.params_read(d, tokens, skew)
         return read
 
     def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
+from calc import decode
 from calc.chip import Chip
 from calc.formats import NumberFormat
-from calc.model import Model
 from calc.scenario import Scenario
 
 
@@ -41,7 +45,7 @@ def critical_batch(chip: Chip, weight_format: NumberFormat, compute_format: Numb
 
 
 def compute_bound_batch(scenario: Scenario) -> float:
-    """Tokens per step from which this model's linear layers are compute-bound as a whole [token].
+    """Batch from which this model's linear layers are compute-bound as a whole [sequence].
 
     Where the FLOPs line crosses the weight-read line: `critical_batch` for a dense model, later
     for a mixture of experts, whose weight read grows with the batch until all experts are touched.
@@ -50,18 +54,18 @@ def compute_bound_batch(scenario: Scenario) -> float:
     Notes
     -----
     Weights read are concave in the batch and start above the FLOPs line, so there is one crossing.
-    The map B -> critical_batch * P_read(B) / P_active climbs to it from below without overshooting.
+    It is bracketed on grids that close in on it, each one call.
 
     References
     ----------
     formulas.md F3.5.
     """
-    model: Model = scenario.model
-    dense = critical_batch(scenario.chip, scenario.weight_format, scenario.compute_format)
-    batch = dense
-    for _ in range(200):
-        following = dense * float(model.params_read(batch)) / model.active_params
-        if not abs(following - batch) > 1e-9 * batch:
-            break
-        batch = following
-    return batch
+    low, high = 1e-3, 1e9
+    if math.isnan(scenario.chip.peak(scenario.compute_format)):
+        return math.nan
+    for _ in range(5):
+        batch = np.geomspace(low, high, 200)
+        above = decode.step_time(scenario, batch=batch).compute_bound
+        first = int(np.argmax(above)) if above.any() else len(batch) - 1
+        low, high = batch[max(first - 1, 0)], batch[first]
+    return float(high)

@@ -22,7 +22,9 @@ class ScenarioError(ValueError):
 class Quantity:
     """A numeric field: its range, default and unit.
 
-    `name` is the attribute of `Scenario`, `key` the parameter in a link.
+    `name` is the attribute of `Scenario`, `key` the parameter in a link. Links and controls carry
+    the value in `unit`; `scale` of it is one SI unit's worth in the scenario. `step` is that of a
+    slider.
     """
 
     name: str
@@ -34,6 +36,8 @@ class Quantity:
     high: float
     help: str
     whole: bool = True
+    scale: float = 1.0
+    step: float = 0.01
 
     def problem(self, value: float) -> str | None:
         """Why `value` cannot be used, or None when it can."""
@@ -50,6 +54,17 @@ class Quantity:
     def cast(self, value: float) -> float:
         """The value as the type the field has."""
         return int(value) if self.whole else float(value)
+
+    def to_si(self, value: float) -> float:
+        """A value in the field's unit as the scenario holds it."""
+        return self.cast(value) if self.scale == 1 else value * self.scale
+
+    def from_si(self, value: float) -> float:
+        """A value of the scenario in the field's unit."""
+        if self.scale == 1:
+            return value
+        # Rounded, so that what was scaled up reads back as it was.
+        return self.cast(float(f"{value / self.scale:.12g}"))
 
 
 @dataclass(frozen=True)
@@ -83,7 +98,22 @@ class Choice:
         return None if id == self.none else catalogues[self.catalogue][id]
 
 
-Field = Quantity | Choice
+@dataclass(frozen=True)
+class Option:
+    """A field with a few fixed answers."""
+
+    name: str
+    key: str
+    label: str
+    default: str
+    help: str
+    options: tuple[str, ...]
+
+
+Field = Quantity | Choice | Option
+
+FIDELITIES = ("bound", "operators")
+KV_SHARDINGS = ("replicated", "batch", "sequence")
 
 # Keys are part of every link ever shared: add fields, never rename or reuse a key.
 SCHEMA: tuple[Field, ...] = (
@@ -122,12 +152,65 @@ SCHEMA: tuple[Field, ...] = (
              "Likeliest tokens kept in the acceptance bench; 0 keeps all."),
     Quantity("top_p", "tp", "Top-p", "probability", 1.0, 0.05, 1.0,
              "Probability kept in the acceptance bench; 1 keeps all.", whole=False),
+    Option("fidelity", "f", "Fidelity", "bound",
+           "Bound: the textbook roofline. Operators: one roofline for each, and the links.",
+           options=FIDELITIES),
+    Quantity("routing_skew", "sk", "Routing skew", "exponent", 0.0, 0.0, 1.0,
+             "0: tokens choose experts evenly; 1: all choose the same top-k.", whole=False),
+    Quantity("tensor_parallel", "ty", "Tensor parallel", "chips", 0, 0, 16384,
+             "Chips that split every matrix; 0 takes those that the other widths leave."),
+    Quantity("attention_dp", "dp", "Data parallel", "groups", 1, 1, 16384,
+             "Groups that each attend for their own sequences, with a copy of what is no expert."),
+    Quantity("expert_parallel", "ep", "Expert parallel", "chips", 1, 1, 16384,
+             "Ways that routed experts are spread over the chips of a stage; 1 splits each."),
+    Quantity("pipeline", "pp", "Pipeline stages", "stages", 1, 1, 256,
+             "Stages that layers are spread over."),
+    Quantity("micro_batches", "mb", "Micro-batches", "batches", 0, 0, 1024,
+             "Parts of the batch in flight; 0 takes one for each stage."),
+    Option("kv_sharding", "ks", "KV beyond heads", "replicated",
+           "Where tensor parallel exceeds the KV heads: copies, or a split by batch or sequence.",
+           options=KV_SHARDINGS),
+    Choice("attention_format", "ac", "Attention compute", "compute",
+           "Format of scores and values; by default that of the matrix products.",
+           catalogue="formats", use="compute", none="compute"),
+    Quantity("overlap", "ov", "Read overlap", "share", 1.0, 0.0, 1.0,
+             "Share of the shorter of reading and computing that hides behind the longer.",
+             whole=False),
+    Quantity("link_overlap", "lo", "Link overlap", "share", 0.0, 0.0, 1.0,
+             "Share of the shorter of communicating and all else that hides behind the longer.",
+             whole=False),
+    Quantity("bandwidth_efficiency", "eb", "Bandwidth kept", "share", 1.0, 0.1, 1.0,
+             "Of the published memory bandwidth; kernels reach 0.75 to 0.9.", whole=False),
+    Quantity("compute_efficiency", "ec", "FLOP rate kept", "share", 1.0, 0.05, 1.0,
+             "Of the published dense rate; kernels reach 0.6 to 0.85.", whole=False),
+    Quantity("hop_latency", "hop", "Hop latency", "µs", 1.0, 0.0, 50.0,
+             "Time for a message to pass one chip or switch.", whole=False, scale=1e-6, step=0.1),
+    Quantity("scale_out", "net", "Network per chip", "GB/s", 50, 1, 4096,
+             "One way, beyond the fast links: one 400 Gb/s port is 50.", scale=1e9),
+    Quantity("load_imbalance", "li", "Expert imbalance", "ratio", 1.0, 1.0, 8.0,
+             "Busiest expert-parallel chip over the mean.", whole=False, step=0.05),
+    Quantity("step_overhead", "os", "Step overhead", "µs", 0, 0, 20000,
+             "Scheduler, sampler, launch: added to each step.", scale=1e-6),
+    Quantity("layer_overhead", "ol", "Layer overhead", "µs", 0, 0, 1000,
+             "Kernel launches and gaps, added for each layer.", scale=1e-6),
+    Quantity("prompt", "p", "Prompt", "tokens", 8192, 1, 4194304,
+             "Tokens of a prompt before the first answer token."),
+    Quantity("output", "g", "Output", "tokens", 512, 1, 1048576,
+             "Tokens that a request generates."),
+    Quantity("mfu", "mfu", "Prefill MFU", "share", 0.4, 0.05, 1.0,
+             "Share of the dense rate that reading a prompt reaches.", whole=False),
+    Quantity("chunk", "ch", "Chunk", "tokens", 512, 1, 1048576,
+             "Prompt tokens that ride along with one decode step."),
+    Quantity("tpot_target", "tt", "Wanted TPOT", "ms", 50, 1, 10000,
+             "Longest decode step that chunks may lead to.", scale=1e-3),
+    Quantity("prefix_hit", "px", "Prefix cached", "tokens", 0, 0, 4194304,
+             "Prompt tokens whose cache is there already."),
+    Quantity("kv_block", "bl", "Cache block", "tokens", 16, 1, 4096,
+             "Tokens of one block: a prefix counts in whole blocks."),
 )  # fmt: skip
 
 FIELDS: Mapping[str, Field] = {field.name: field for field in SCHEMA}
 BY_KEY: Mapping[str, Field] = {field.key: field for field in SCHEMA}
-
-FIDELITIES = ("bound",)
 
 
 @dataclass(frozen=True)
@@ -152,7 +235,23 @@ class Scenario:
     temperature, top_k, top_p
         How target and draft distributions are sampled in the acceptance bench.
     fidelity : str
-        Which formula times the step; "bound" is F3.1, the textbook roofline.
+        Which formula times the step: ``bound`` is F3.1, the textbook roofline, ``operators`` F3.2.
+    routing_skew : float
+        How far routing is from uniform, see `feedforward.expected_distinct_experts`.
+    tensor_parallel, attention_dp, expert_parallel, pipeline, micro_batches, kv_sharding
+        How the replica's chips divide the work, see `layout.Layout`.
+    attention_format : NumberFormat or None
+        Format of scores and values; None for `compute_format`.
+    overlap, link_overlap, bandwidth_efficiency, compute_efficiency, load_imbalance : float
+        What hides behind what, what kernels reach, and the busiest expert rank over the mean.
+    hop_latency, step_overhead, layer_overhead : float
+        Seconds for each hop, step and layer [s].
+    scale_out : float
+        Network of one chip beyond its fast links, one way [byte/s].
+    prompt, output, chunk, prefix_hit, kv_block : int
+        Lengths of a request, of a chunk of its prompt, of its cached prefix, of a block [token].
+    mfu, tpot_target : float
+        Share of the dense rate that prefill reaches; longest decode step wanted [s].
 
     Raises
     ------
@@ -177,15 +276,42 @@ class Scenario:
     top_k: int = 0
     top_p: float = 1.0
     fidelity: str = "bound"
+    routing_skew: float = 0.0
+    tensor_parallel: int = 0
+    attention_dp: int = 1
+    expert_parallel: int = 1
+    pipeline: int = 1
+    micro_batches: int = 0
+    kv_sharding: str = "replicated"
+    attention_format: NumberFormat | None = None
+    overlap: float = 1.0
+    link_overlap: float = 0.0
+    bandwidth_efficiency: float = 1.0
+    compute_efficiency: float = 1.0
+    hop_latency: float = 1e-6
+    scale_out: float = 50e9
+    load_imbalance: float = 1.0
+    step_overhead: float = 0.0
+    layer_overhead: float = 0.0
+    prompt: int = 8192
+    output: int = 512
+    mfu: float = 0.4
+    chunk: int = 512
+    tpot_target: float = 0.05
+    prefix_hit: int = 0
+    kv_block: int = 16
 
     def __post_init__(self) -> None:
         for field in SCHEMA:
+            value = getattr(self, field.name)
             if isinstance(field, Quantity):
-                problem = field.problem(getattr(self, field.name))
+                if isinstance(value, (int, float)):
+                    value = field.from_si(value)
+                problem = field.problem(value)
                 if problem:
                     raise ScenarioError(f"{field.name} is {problem}")
-        if self.fidelity not in FIDELITIES:
-            raise ScenarioError(f"fidelity is not one of {', '.join(FIDELITIES)}")
+            elif isinstance(field, Option) and value not in field.options:
+                raise ScenarioError(f"{field.name} is not one of {', '.join(field.options)}")
 
 
 def build(values: Mapping[str, Any], catalogues: Catalogues) -> Scenario:
@@ -194,10 +320,12 @@ def build(values: Mapping[str, Any], catalogues: Catalogues) -> Scenario:
     Fields that `values` leaves out take their defaults.
     """
     chosen: dict[str, Any] = {field.name: values.get(field.name, field.default) for field in SCHEMA}
-    resolved: dict[str, Any] = {
-        field.name: field.resolve(chosen[field.name], catalogues)
-        if isinstance(field, Choice)
-        else field.cast(chosen[field.name])
-        for field in SCHEMA
-    }
-    return Scenario(**resolved)
+    return Scenario(
+        **{field.name: _resolved(field, chosen[field.name], catalogues) for field in SCHEMA}
+    )
+
+
+def _resolved(field: Field, value: Any, catalogues: Catalogues) -> Any:
+    if isinstance(field, Choice):
+        return field.resolve(value, catalogues)
+    return field.to_si(value) if isinstance(field, Quantity) else value

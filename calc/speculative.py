@@ -183,8 +183,9 @@ def max_batch(scenario: Scenario, context: int | None = None) -> int:
     """Whole sequences that fit beside target and draft, drafted tokens included [sequence]."""
     length = (scenario.context if context is None else context) + scenario.n_draft + 1
     models = [scenario.model] + ([scenario.draft] if scenario.draft is not None else [])
-    held = sum(model.total_params for model in models) * scenario.weight_format.bytes
-    each = sum(float(model.kv_bytes(length, scenario.kv_format)) for model in models)
+    alone = [replace(scenario, model=model) for model in models]
+    held = sum(memory.weights(one) for one in alone)
+    each = sum(float(memory.kv_per_sequence(one, length)) for one in alone)
     return max(0, math.floor((memory.capacity(scenario) - held) / each))
 
 
@@ -274,6 +275,21 @@ def tree_speedup(scenario: Scenario, branches: ArrayLike) -> tuple[float, int, f
     return tokens, nodes, float(tokens * plain.total / (drafting + verify.total))
 
 
+# A verification within this of a plain step counts as free.
+_FREE = 1.01
+
+
 def free_batch(scenario: Scenario, compute_bound_from: float) -> float:
-    """Largest batch whose verification is still memory-bound [sequence]."""
-    return compute_bound_from / (scenario.n_draft + 1)
+    """Largest batch whose verification costs no more than a plain step [sequence].
+
+    At fidelity ``bound`` that is while its tokens leave the linear layers memory-bound. With
+    operators and links of their own it is looked for: the last batch within 1 %.
+    """
+    last = compute_bound_from / (scenario.n_draft + 1)
+    if scenario.fidelity == "bound" or not math.isfinite(last):
+        return last
+    batch = np.unique(np.round(np.geomspace(1, max(compute_bound_from, 2), 200)))
+    plain = decode.step_time(scenario, batch=batch).total
+    checked = decode.step_time(scenario, batch=batch, tokens=scenario.n_draft + 1).total
+    free = np.cumprod(checked <= _FREE * plain).astype(bool)
+    return float(batch[free].max(initial=0.0))

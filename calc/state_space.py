@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc.attention import HeadSplit
 from calc.formats import NumberFormat
 
 Array = NDArray[np.float64]
@@ -28,6 +29,16 @@ class ConstantState(ABC):
     @abstractmethod
     def label(self) -> str:
         """What the kind is called."""
+
+    @property
+    @abstractmethod
+    def state_heads(self) -> int:
+        """Heads, or channels, that states belong to."""
+
+    @property
+    def split(self) -> HeadSplit:
+        """By head or channel; a state has no tokens that could be split further."""
+        return HeadSplit(self.state_heads, self.state_heads, 0, 0)
 
     @property
     @abstractmethod
@@ -95,6 +106,10 @@ class GatedDeltaNet(ConstantState):
         return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
 
     @property
+    def state_heads(self) -> int:
+        return self.value_heads
+
+    @property
     def state_elements(self) -> int:
         return self.value_heads * self.key_dim * self.value_dim
 
@@ -130,6 +145,10 @@ class KimiDelta(ConstantState):
     @property
     def label(self) -> str:
         return f"Kimi delta attention, {self.heads} heads of {self.head_dim}"
+
+    @property
+    def state_heads(self) -> int:
+        return self.heads
 
     @property
     def state_elements(self) -> int:
@@ -179,6 +198,10 @@ class Mamba(ConstantState):
         return f"Mamba, {self.inner} channels of {self.state}"
 
     @property
+    def state_heads(self) -> int:
+        return self.inner
+
+    @property
     def state_elements(self) -> int:
         return self.inner * self.state
 
@@ -222,6 +245,10 @@ class Mamba2(ConstantState):
         return self._inner + 2 * self.groups * self.state
 
     @property
+    def state_heads(self) -> int:
+        return self.heads
+
+    @property
     def state_elements(self) -> int:
         return self._inner * self.state
 
@@ -249,6 +276,10 @@ class Lightning(ConstantState):
     @property
     def label(self) -> str:
         return f"lightning attention, {self.heads} heads of {self.head_dim}"
+
+    @property
+    def state_heads(self) -> int:
+        return self.heads
 
     @property
     def state_elements(self) -> int:

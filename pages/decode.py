@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from calc import cost, decode, explain, levers, memory, roofline
-from pages.ui import explained, figures, tables, text, verdict
+from pages.ui import explained, figures, operator_figures, sweeps, tables, text, verdict
 from pages.ui.frame import current_scenario, header
 from presets import formats
 
@@ -21,10 +23,21 @@ sweep = decode.batch_sweep(
 )
 log = st.session_state.get("decode-scale", SCALES[0]) == SCALES[0]
 look = {"max_batch": max_batch, "log": log}
+textbook = replace(scenario, fidelity="bound") if scenario.fidelity != "bound" else None
 step_figure = figures.step_time(
-    decode.step_time(scenario, batch=sweep), step, compute_bound_from=crossing, **look
+    decode.step_time(scenario, batch=sweep),
+    step,
+    bound=decode.step_time(textbook, batch=sweep) if textbook else None,
+    compute_bound_from=crossing,
+    **look,
 )
-frontier_figure = figures.frontier(decode.frontier(scenario, sweep), step, held, **look)
+frontier_figure = figures.frontier(
+    decode.frontier(scenario, sweep),
+    step,
+    held,
+    bound=decode.frontier(textbook, sweep) if textbook else None,
+    **look,
+)
 shown = {
     "step_time": text.si(float(step.total), "s"),
     "throughput": text.rate(float(step.throughput)),
@@ -69,6 +82,21 @@ with st.container(horizontal=True, horizontal_alignment="distribute"):
         label_visibility="collapsed",
         persist_state="session",
     )
+
+details = st.grid(2, min_column_width=400)
+with details:
+    if textbook:
+        figures.show(
+            operator_figures.operators(step),
+            key="operators",
+            alt=f"Both sides of each operator. {tables.operators_sentence(step)}",
+        )
+    if scenario.model.routed_params:
+        figures.show(
+            operator_figures.expert_traffic(*sweeps.expert_traffic(scenario, sweep)),
+            key="experts",
+            alt="Share of the routed experts that a step reads, against batch.",
+        )
 
 st.subheader("What one lever would do", anchor=False)
 st.markdown(tables.levers(levers.outcome(scenario), levers.pull_all(scenario, formats)))

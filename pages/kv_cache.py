@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from calc import decode, memory, paging, roofline, variants
@@ -10,16 +12,22 @@ from pages.ui import explained, figures, kv_figures, sweeps, tables, text, verdi
 from pages.ui.frame import current_scenario, header
 from presets import formats, models
 
-scenario = current_scenario()
+laid_out = current_scenario()
+# The cache itself is the same in any layout; how many fit is not.
+scenario = replace(laid_out, fidelity="bound")
 model, kv = scenario.model, scenario.kv_format
-header("How large is the KV cache?", scenario)
-st.markdown(verdict.kv_cache(scenario))
+largest = int(memory.max_batch(laid_out))
+header("How large is the KV cache?", laid_out)
+st.markdown(verdict.kv_cache(scenario, largest))
+copies = verdict.cache_copies(laid_out)
+if copies:
+    st.caption(f":material/info: {copies}")
 
 per_token = model.kv_bytes_per_token(kv)
 shown = {
     "Per token": text.kibibytes(per_token),
     "Per sequence": text.si(float(memory.kv_per_sequence(scenario)), "B"),
-    "Sequences that fit": text.count(int(memory.max_batch(scenario))),
+    "Sequences that fit": text.count(largest),
     "Reads equal at": f"batch {text.significant(decode.kv_equals_weights_batch(scenario))}",
     "Attention intensity": text.intensity(sweeps.intensity(scenario)),
     "Ridge point": text.intensity(roofline.ridge_point(scenario.chip, scenario.compute_format)),
@@ -87,7 +95,7 @@ fit, intensity, layers, paged = st.tabs(
 )
 if fit.open:
     with fit:
-        st.table(tables.variants(scenario, compared), hide_index=True)
+        st.table(tables.variants(laid_out, compared), hide_index=True)
         st.caption(
             "The same attention layers, heads and widths under each kind; weights change with the "
             "projections. MHA ratio compares caches at this context. Sharing shrinks what is "

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from calc import Block, Chip, Model, NumberFormat, Price, attention, feedforward, state_space
-from calc.chip import PLAUSIBLE, RATES
+from calc.chip import FABRICS, PLAUSIBLE, RATES, Fabric
 from calc.formats import USES
 
 Table = dict[str, Any]
@@ -121,6 +121,7 @@ def read_format(id: str, reader: Reader, sources: Mapping[str, str]) -> NumberFo
         sources=cite(reader, sources),
         vector_scale_bytes=float(reader.number("vector_scale_bytes", 0, 64, 0.0)),
         rope_bits=reader.number("rope_bits", 1, 64, None),
+        group=reader.count("group", 1),
         note=reader.take("note", str, ""),
     )
     reader.done()
@@ -192,10 +193,30 @@ class Facts:
         return used, others
 
 
+def read_fabric(reader: Reader, chips_per_node: int | None) -> Fabric:
+    """How chips are connected; what is not said is a switch that reaches one node."""
+    table = reader.table_of("fabric") if "fabric" in reader.table else None
+    node = float(chips_per_node) if chips_per_node else math.inf
+    if table is None:
+        return Fabric(reach=node)
+    kind = table.take("kind", str)
+    if kind not in FABRICS:
+        raise table.error("kind", f"{kind} is not one of {', '.join(FABRICS)}")
+    fabric = Fabric(
+        kind,
+        float(table.number("reach", 1, 1e6, math.inf if kind == "torus" else node)),
+        table.count("axes", 1),
+        table.count("wraps_from", 0),
+    )
+    table.done()
+    return fabric
+
+
 def read_chip(id: str, reader: Reader, sources: Mapping[str, str]) -> Chip:
     """One accelerator."""
     facts = Facts(reader, sources)
     price, other_prices = facts.prices()
+    chips_per_node = facts.number("chips_per_node", None)
     chip = Chip(
         id=id,
         name=reader.take("name", str),
@@ -204,9 +225,10 @@ def read_chip(id: str, reader: Reader, sources: Mapping[str, str]) -> Chip:
         bandwidth=float(facts.number("bandwidth")),
         peaks=facts.peaks(),
         topology=reader.take("topology", str, ""),
+        fabric=read_fabric(reader, chips_per_node),
         link_one_way=float(facts.number("link_one_way", math.nan)),
         link_two_way=float(facts.number("link_two_way", math.nan)),
-        chips_per_node=facts.number("chips_per_node", None),
+        chips_per_node=chips_per_node,
         slices=facts.slices(),
         power=float(facts.number("power", math.nan)),
         price=price,

@@ -10,20 +10,25 @@ from numpy.testing import assert_allclose
 from scenarios import scenario
 from test_properties import scenarios
 
-from calc import Scenario, cost, decode, memory, roofline
+from calc import Scenario, cost, decode, memory, prefill, roofline, sharding
 from calc.explain import EXPLANATIONS
 from calc.expression import Floor, Maximum, Number, Symbol, number_latex
+from calc.scenario import FIDELITIES
 from presets import chips, models
 
 
 def computed(s: Scenario) -> dict[str, float]:
     """Every explained quantity by the module that computes it for the page."""
-    step = decode.step_time(s)
+    step, one, widths = decode.step_time(s), sharding.matmul(s), sharding.current_limits(s)
+    reading = float(prefill.prompt_time(s).total)
     return {
         "step_time": float(step.total),
         "kv_read": float(step.kv_read),
         "weight_read": float(step.weight_read),
         "linear_compute": float(step.linear_compute),
+        "attention_compute": float(step.attention_compute),
+        "communication": float(step.communication),
+        "overhead": float(step.overhead),
         "throughput": float(step.throughput),
         "throughput_per_chip": float(step.throughput_per_chip),
         "compute_bound_batch": roofline.compute_bound_batch(s),
@@ -32,6 +37,17 @@ def computed(s: Scenario) -> dict[str, float]:
         "kv_cache": float(memory.kv_cache(s)),
         "kv_per_sequence": float(memory.kv_per_sequence(s)),
         "usd_per_million_tokens": float(cost.per_million_tokens(s, step)),
+        "prefill_time": reading,
+        "prefill_flops": float(prefill.flops(s.model, s.prompt, prefill.block_hit(s))),
+        "free_tokens": prefill.free_tokens(s),
+        "servers_ratio": prefill.servers_ratio(reading, s.batch, float(step.total), s.output),
+        "block_hit": float(prefill.block_hit(s)),
+        "transfer_time": prefill.transfer_time(s),
+        "matmul_hbm": float(one.hbm),
+        "matmul_math": float(one.math),
+        "matmul_link": float(one.link),
+        "hbm_limit": widths.hbm,
+        "compute_limit": widths.compute,
     }
 
 
@@ -39,22 +55,30 @@ def test_every_quantity_is_explained() -> None:
     assert set(EXPLANATIONS) == set(computed(scenario()))
 
 
-@given(scenarios())
-@settings(max_examples=60)
+@given(scenarios() | scenarios(operators=True))
+@settings(max_examples=120)
 def test_formulas_give_the_numbers_shown(s: Scenario) -> None:
     for id, shown in computed(s).items():
         formula = EXPLANATIONS[id].build(s)
         # A quotient that lands on a whole number may be floored to its neighbour.
-        slack = 1 if id == "max_batch" else 0
+        slack = s.attention_dp if id == "max_batch" else 0
         assert_allclose(formula.value, shown, rtol=1e-9, atol=slack, equal_nan=True)
         assert formula.latex().count("{") == formula.latex().count("}")
         assert formula.latex(numbers=True).count(r"\left") == formula.latex(True).count(r"\right")
 
 
 @pytest.mark.parametrize("model", models)
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+def test_every_model_is_explained(model: str, fidelity: str) -> None:
+    s = scenario(model, "h100-sxm", fidelity=fidelity)
+    for entry in EXPLANATIONS.values():
+        assert entry.build(s).latex(numbers=True)
+
+
 @pytest.mark.parametrize("chip", chips)
-def test_every_preset_is_explained(model: str, chip: str) -> None:
-    s = scenario(model, chip)
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+def test_every_chip_is_explained(chip: str, fidelity: str) -> None:
+    s = scenario("deepseek-v3", chip, fidelity=fidelity)
     for entry in EXPLANATIONS.values():
         assert entry.build(s).latex(numbers=True)
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 from scenarios import scenario
 
-from calc import Scenario, decode, memory, roofline
-from pages.ui import figures, verdict
+from calc import Scenario, decode, memory, prefill, roofline, sharding
+from pages.ui import (
+    figures,
+    operator_figures,
+    prefill_figures,
+    sharding_figures,
+    sweeps,
+    verdict,
+)
 
 SCENARIOS = {
     "default": scenario(),
@@ -18,17 +27,25 @@ SCENARIOS = {
     "batch one": scenario("qwen3-0.6b", batch=1, context=1),
     "largest": scenario(batch=65536, context=1 << 24),
     "kept back": scenario(usable_memory=0.9),
-}
+    "operators": scenario(fidelity="operators", step_overhead=1e-3, overlap=0.5),
+    "spread experts": scenario(
+        "deepseek-v3", "h200", w="fp8", c="fp8", n_chips=32, batch=256, fidelity="operators",
+        attention_dp=32, expert_parallel=32, routing_skew=0.3,
+    ),
+    "unknown link": scenario(chip="inferentia2", n_chips=12, fidelity="operators"),
+}  # fmt: skip
 
 
 def drawn(s: Scenario, log: bool) -> tuple[go.Figure, go.Figure]:
     step, largest = decode.step_time(s), int(memory.max_batch(s))
     crossing = roofline.compute_bound_batch(s)
     sweep = decode.batch_sweep(decode.sweep_end(s, largest, crossing), [largest, s.batch])
+    textbook = replace(s, fidelity="bound") if s.fidelity != "bound" else None
     return (
         figures.step_time(
             decode.step_time(s, batch=sweep),
             step,
+            bound=decode.step_time(textbook, batch=sweep) if textbook else None,
             compute_bound_from=crossing,
             max_batch=largest,
             log=log,
@@ -37,6 +54,7 @@ def drawn(s: Scenario, log: bool) -> tuple[go.Figure, go.Figure]:
             decode.frontier(s, sweep),
             step,
             memory.ledger(s),
+            bound=decode.frontier(textbook, sweep) if textbook else None,
             max_batch=largest,
             log=log,
         ),
@@ -48,6 +66,43 @@ def drawn(s: Scenario, log: bool) -> tuple[go.Figure, go.Figure]:
 def test_figures_are_valid_plotly(name: str, log: bool) -> None:
     for figure in drawn(SCENARIOS[name], log):
         go.Figure(figure.to_dict())  # raises on any unknown or impossible property
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_figures_of_the_other_pages_are_valid_plotly(name: str) -> None:
+    s = SCENARIOS[name]
+    fine = sharding.with_links(s)
+    figures_drawn = [
+        operator_figures.operators(decode.step_time(fine)),
+        prefill_figures.against_prompt(s, float(prefill.prompt_time(s).total)),
+        prefill_figures.against_chunk(s, prefill.largest_chunk(s), prefill.free_tokens(s)),
+        prefill_figures.against_prefix(s),
+        sharding_figures.against_width(fine),
+        sharding_figures.matmul(fine),
+        sharding_figures.two_axes(fine),
+    ]
+    if s.model.routed_params:
+        traffic = sweeps.expert_traffic(s, decode.batch_sweep(512))
+        figures_drawn.append(operator_figures.expert_traffic(*traffic))
+    for figure in figures_drawn:
+        go.Figure(figure.to_dict())
+
+
+def test_the_bound_stays_in_view() -> None:
+    step, frontier = drawn(SCENARIOS["operators"], True)
+    bound = next(trace for trace in step.data if trace["name"] == "bound")
+    total = next(trace for trace in step.data if trace["name"] == "step")
+    assert bound["line"]["dash"] == "dash"
+    assert (np.asarray(bound["y"]) < np.asarray(total["y"])).all()
+    assert "bound" in shape_labels(step)
+    assert "bound" in shape_labels(frontier)
+
+
+def test_operators_are_drawn_with_the_side_that_binds() -> None:
+    figure = operator_figures.operators(decode.step_time(SCENARIOS["spread experts"]))
+    words = figure.data[-1]["text"]
+    assert any("ms, memory" in word for word in words)
+    assert len(words) == len(figure.data[-1]["y"])
 
 
 def test_step_figure_shows_the_computed_step() -> None:
@@ -103,3 +158,18 @@ def test_verdict_in_every_regime() -> None:
     assert "it takes 128 × TPU v5e for this batch" in sentence(scenario(batch=1024))
     assert "**The weights alone do not fit** on 1" in sentence(scenario(n_chips=1))
     assert "No dense bf16 rate is published for RTX 5090" in sentence(scenario(chip="rtx-5090"))
+    fine = scenario(fidelity="operators")
+    assert "takes **13.8 ms**, 48 % of it reading the KV cache (textbook bound: 8.57" in sentence(
+        fine
+    )
+    slow = replace(fine, hop_latency=5e-5)
+    assert "sending between chips" in sentence(slow)
+    assert "multiplying in attention" in sentence(
+        scenario("deepseek-v3", "h20", n_chips=16, w="fp8", context=1 << 17, fidelity="operators",
+                 attention_dp=16, expert_parallel=16)
+    )  # fmt: skip
+    assert "No link bandwidth is published for AWS Inferentia2" in sentence(
+        SCENARIOS["unknown link"]
+    )
+    copies = replace(fine, n_chips=8, batch=4096)
+    assert "no number of chips holds it in this layout" in sentence(copies)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import link
-from calc.scenario import BY_KEY, SCHEMA, Choice, build
+from calc.scenario import BY_KEY, SCHEMA, Choice, Option, build
 from pages.ui.link import PRESETS
 
 DEFAULTS = {
@@ -22,6 +22,8 @@ def values(draw: st.DrawFn) -> dict[str, object]:
     for field in SCHEMA:
         if isinstance(field, Choice):
             drawn[field.name] = draw(st.sampled_from(field.ids(PRESETS)))
+        elif isinstance(field, Option):
+            drawn[field.name] = draw(st.sampled_from(field.options))
         elif field.whole:
             drawn[field.name] = draw(st.integers(int(field.low), int(field.high)))
         else:
@@ -63,8 +65,11 @@ def test_keys_of_texts_are_stable() -> None:
 
 def test_keys_are_stable() -> None:
     # Every link ever shared uses these.
-    assert list(BY_KEY) == ["model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r",
-                            "t", "tk", "tp"]  # fmt: skip
+    assert list(BY_KEY) == [
+        "model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r", "t", "tk", "tp",
+        "f", "sk", "ty", "dp", "ep", "pp", "mb", "ks", "ac", "ov", "lo", "eb", "ec", "hop", "net",
+        "li", "os", "ol", "p", "g", "mfu", "ch", "tt", "px", "bl",
+    ]  # fmt: skip
 
 
 BAD = [
@@ -81,6 +86,10 @@ BAD = [
     ("chip", "", "not known here"),
     ("c", "q4-k-m", "not a format for compute"),
     ("u", "0.1", "outside 0.3 to 1.0"),
+    ("n", "0", "outside 1 to 16,384"),
+    ("f", "exact", "not bound or operators"),
+    ("ks", "", "not replicated or batch or sequence"),
+    ("net", "0", "outside 1 to 4,096"),
     ("v", "99", "not known here"),
 ]
 

@@ -120,6 +120,73 @@ def test_a_page_keeps_the_scenario_it_does_not_use() -> None:
     assert any("Workload** · not used on this page" in c.value for c in test.caption)
 
 
+def test_the_fidelity_switch_follows_the_link() -> None:
+    test = opened(f="operators")
+    assert metrics(test)["Step time"] == "13.8 ms"
+    assert metrics(test)["Largest batch"] == "69"
+    assert "textbook bound: 8.57 ms" in words(test)
+    test.segmented_control(key="f").set_value("bound").run()
+    assert metrics(test)["Step time"] == "8.57 ms"
+
+
+def test_layout_and_losses_travel_while_their_group_is_closed() -> None:
+    test = opened(f="operators", ty="8", dp="2", eb="0.8", hop="2.5", os="500")
+    assert test.number_input(key="dp").value == 2
+    assert "operators, TP 8, DP 2" in "".join(c.value for c in test.caption)
+    slow = float(metrics(test)["Step time"].split()[0])
+    assert slow > float(metrics(opened(f="operators", ty="8", dp="2"))["Step time"].split()[0])
+
+
+def test_a_layout_of_another_number_of_chips_is_said() -> None:
+    test = opened(f="operators", ty="4")
+    notes = "".join(c.value for c in test.caption)
+    assert "Tensor × data × pipeline is 4 × 1 × 1, not 16 chips; 16 × 1 × 1 is used" in notes
+    assert metrics(test)["Step time"] == "13.8 ms"
+
+
+def test_prefill_page_numbers() -> None:
+    test = opened("pages/prefill.py")
+    assert metrics(test) == {
+        "Prefill time": "959 ms",
+        "Prompt token/s": "8,540",
+        "Attention share": "7 %",
+        "Free tokens per step": "88",
+        "Largest chunk": "896",
+        "Prefill : decode": "7.00 : 1",
+    }
+    assert "is read in **959 ms** at 40 % of the dense rate, bound by compute" in words(test)
+
+
+def test_sharding_page_numbers() -> None:
+    test = opened("pages/sharding.py", w="bf16", n="32", b="64")
+    shown = metrics(test)
+    assert shown["Matmul: weights"] == "17.9 µs"
+    assert shown["Matmul: FLOPs"] == "4.77 µs"
+    assert shown["Matmul: links"] == "11.7 µs"
+    assert shown["Links pass compute"] == "13.1"
+
+
+@pytest.mark.parametrize("page", ["pages/prefill.py", "pages/sharding.py"])
+@pytest.mark.parametrize(
+    "query",
+    [{"chip": "rtx-5090"}, {"chip": "inferentia2"}, {"n": "1"}, {"n": "16384"}, {"n": "6"},
+     {"model": "deepseek-v3", "chip": "gb200-nvl72", "n": "72", "f": "operators", "ep": "72",
+      "dp": "72", "c": "fp8", "w": "fp8"},
+     {"p": "1", "ch": "9999", "px": "5", "f": "operators"}, {"p": "4194304", "px": "4000000"},
+     {"model": "falcon-7b"}, {"b": "65536", "s": "16777216", "f": "operators"}],
+)  # fmt: skip
+def test_prefill_and_sharding_survive_the_limits(page: str, query: dict[str, str]) -> None:
+    known = {key: value for key, value in query.items() if value in models or key != "model"}
+    assert len(opened(page, **known).metric) == 6
+
+
+@pytest.mark.parametrize("page", ["pages/prefill.py", "pages/sharding.py"])
+@pytest.mark.parametrize("model", models)
+def test_prefill_and_sharding_with_every_model(page: str, model: str) -> None:
+    test = opened(page, model=model, chip="h200", n="64", f="operators")
+    assert "not published" not in "".join(metrics(test).values())
+
+
 def row(test: AppTest, name: str) -> list[str]:
     """The cells beside a name in the page's first table."""
     frame = test.table[0].value

@@ -7,6 +7,7 @@ pass on every slider move.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,13 @@ HEIGHT = 452
 PLOT_DOMAIN = [0.27, 1.0]
 BAR = (0.0, 0.085)
 FONT_SIZE = 12.5
-_DASH_GLYPHS = {"solid": "━━", "dash": "╍╍", "dot": "┅┅", "dashdot": "━╍"}
+DASH_GLYPHS = {
+    "solid": "━━", "dash": "╍╍", "dot": "┅┅", "dashdot": "━╍", "longdash": "━ ━",
+    "longdashdot": "━ ╍",
+}  # fmt: skip
+# Drawn of a step; those that are nowhere charged are left out.
+TERMS = ("weight_read", "linear_compute", "kv_read")
+MORE_TERMS = ("attention_compute", "communication", "overhead")
 
 
 def show(figure: go.Figure, key: str, alt: str, revision: str = "") -> None:
@@ -35,6 +42,18 @@ def show(figure: go.Figure, key: str, alt: str, revision: str = "") -> None:
 def key(label: str, colour: str, glyph: str) -> str:
     """One entry of a legend."""
     return f'<span style="color:{colour}">{glyph}</span> {label}'
+
+
+def wrapped(entries: list[str], longest: int = 46) -> list[list[str]]:
+    """Legend entries in rows that a phone has room for."""
+    rows: list[list[str]] = [[]]
+    for entry in entries:
+        words = re.sub("<[^>]*>", "", entry)
+        used = sum(len(re.sub("<[^>]*>", "", e)) + 3 for e in rows[-1])
+        if rows[-1] and used + len(words) > longest:
+            rows.append([])
+        rows[-1].append(entry)
+    return rows
 
 
 def legend(*rows: list[str]) -> Dict:
@@ -86,9 +105,10 @@ def batch_axis(upper: float) -> Dict:
     )
 
 
-def _layout(xaxis: Dict, yaxis: Dict, **more: Any) -> Dict:
+def _layout(xaxis: Dict, yaxis: Dict, legend_rows: int = 2, **more: Any) -> Dict:
+    top = 12 + 17 * max(legend_rows, 2)
     return {
-        "height": HEIGHT, "margin": {"l": 74, "r": 14, "t": 46, "b": 8, "autoexpand": False},
+        "height": HEIGHT, "margin": {"l": 74, "r": 14, "t": top, "b": 8, "autoexpand": False},
         "xaxis": {**xaxis, "anchor": "y"}, "yaxis": {**yaxis, "domain": PLOT_DOMAIN, "anchor": "x"},
         "showlegend": False,
         "hovermode": "closest", "dragmode": "zoom", "template": "none",
@@ -107,31 +127,46 @@ def step_time(
     step: StepTime,
     current: StepTime,
     *,
+    bound: StepTime | None,
     compute_bound_from: float,
     max_batch: int,
     log: bool,
 ) -> go.Figure:
-    """Step time against batch, with the compute-bound and the does-not-fit regions shaded."""
+    """Step time against batch, with the compute-bound and the does-not-fit regions shaded.
+
+    `bound` is the same at the textbook bound, drawn as a thin dashed line.
+    """
     batch, upper, ink = step.batch, float(step.batch[-1]), palette.INK
-    terms = {
-        name: getattr(step, name) * MILLI for name in ("weight_read", "linear_compute", "kv_read")
-    }
-    hover = np.column_stack([step.total * MILLI, *terms.values(), step.attention_compute * MILLI])
+    charged = step.charged()
+    names_drawn = [*TERMS, *(name for name in MORE_TERMS if charged[name].any())]
+    terms = {name: getattr(step, name) * MILLI for name in names_drawn}
+    looks = {name: palette.QUANTITIES[name] for name in terms}
+    unseen = () if "attention_compute" in terms else ("attention_compute",)
+    beside = [getattr(step, name) * MILLI for name in unseen]
+    hover = np.column_stack([step.total * MILLI, *terms.values(), *beside])
     lines: list[Dict] = [
         {
             "type": "scatter", "mode": "lines", "name": look.label, "x": batch, "y": terms[name],
             "line": {"color": look.colour, "dash": look.dash, "width": 2}, "hoverinfo": "skip",
         }
-        for name in terms
-        for look in [palette.QUANTITIES[name]]
+        for name, look in looks.items()
     ]  # fmt: skip
+    if bound is not None:
+        lines.append({
+            "type": "scatter", "mode": "lines", "name": "bound", "x": batch,
+            "y": bound.total * MILLI, "hoverinfo": "skip",
+            "line": {"color": ink, "dash": "dash", "width": 1.5},
+        })  # fmt: skip
+    spelled = [
+        f"{look.label} %{{customdata[{i}]:.3~r}} ms" for i, look in enumerate(looks.values(), 1)
+    ]
+    if unseen:
+        spelled.append(f"attention FLOPs %{{customdata[{len(terms) + 1}]:.3~r}} ms, not charged")
     lines.append({
         "type": "scatter", "mode": "lines", "name": "step", "x": batch, "y": step.total * MILLI,
         "line": {"color": ink, "width": 3}, "customdata": hover,
-        "hovertemplate": "batch %{x:,.0f}<br><b>step %{customdata[0]:.3~r} ms</b>"
-        "<br>weight read %{customdata[1]:.3~r} ms<br>linear FLOPs %{customdata[2]:.3~r} ms"
-        "<br>KV read %{customdata[3]:.3~r} ms"
-        "<br>attention FLOPs %{customdata[4]:.3~r} ms, not charged<extra></extra>",
+        "hovertemplate": "batch %{x:,.0f}<br><b>step %{customdata[0]:.3~r} ms</b><br>"
+        + "<br>".join(spelled) + "<extra></extra>",
     })  # fmt: skip
     extent, low, high = _range([step.total * MILLI, *terms.values()], log)
     if log:
@@ -139,11 +174,10 @@ def step_time(
         extent[0] = max(extent[0], extent[1] - 3.2)
         low = 10 ** extent[0]
     lines.append(
-        _marker(
+        marker(
             current.batch,
             current.total * MILLI,
             text.si(float(current.total), "s"),
-            ink=ink,
             right=float(current.batch) < upper**0.2,
         )
     )
@@ -162,35 +196,44 @@ def step_time(
         words = f"does not fit past {max_batch:,}" if max_batch else "does not fit at any batch"
         regions.append(key(words, "rgba(138,145,155,0.8)", "■"))
     names = [key("step", ink, "━━")] + [
-        key(look.label, look.colour, _DASH_GLYPHS[look.dash])
-        for look in (palette.QUANTITIES[name] for name in terms)
+        key(look.label, look.colour, DASH_GLYPHS[look.dash]) for look in looks.values()
     ]
+    if bound is not None:
+        names.append(key("bound", ink, "╍╍"))
+    rows = wrapped([*names, *regions], 56)
     parts = {name: float(term) for name, term in current.charged().items()}
     layout = _layout(
         batch_axis(upper),
         _axis("Time per step (ms)", extent, log, **ticks(low, high, log)),
         shapes=[
             *shapes,
-            legend(names, regions),
+            legend(*rows),
             *_bar(f"This step, {text.si(float(current.total), 's')}", parts, "s"),
         ],
+        legend_rows=len(rows),
     )
     return figure(lines, layout)
 
 
-def _marker(x: ArrayLike, y: ArrayLike, label: str, *, ink: str, right: bool) -> Dict:
+def marker(x: ArrayLike, y: ArrayLike, label: str, *, right: bool) -> Dict:
     """The current scenario: a dot with its value beside it, on the side where there is room."""
     return {
         "type": "scatter", "mode": "markers+text", "x": [float(np.asarray(x))],
         "y": [float(np.asarray(y))], "text": [f"<b>{label}</b>"],
         "textposition": "top right" if right else "top left", "cliponaxis": False,
         "textfont": {"size": 13}, "hoverinfo": "skip",
-        "marker": {"size": 12, "color": "#D55E00", "line": {"color": ink, "width": 2}},
+        "marker": {"size": 12, "color": "#D55E00", "line": {"color": palette.INK, "width": 2}},
     }  # fmt: skip
 
 
 def frontier(
-    curve: Frontier, current: StepTime, held: Ledger, *, max_batch: int, log: bool
+    curve: Frontier,
+    current: StepTime,
+    held: Ledger,
+    *,
+    bound: Frontier | None,
+    max_batch: int,
+    log: bool,
 ) -> go.Figure:
     """Throughput per chip against latency per token, batch running along the curve from 1."""
     ink = palette.INK
@@ -210,21 +253,28 @@ def frontier(
             "line": {"color": ink, "width": 3 if dash == "solid" else 2, "dash": dash},
             "opacity": 1 if dash == "solid" else 0.55,
         })  # fmt: skip
+    if bound is not None:
+        lines.append({
+            "type": "scatter", "mode": "lines", "x": bound.latency * MILLI,
+            "y": bound.throughput_per_chip, "hoverinfo": "skip",
+            "line": {"color": ink, "width": 1.5, "dash": "dash"},
+        })  # fmt: skip
     lines.append(_milestones(curve, latency, per_chip, float(current.batch), hover, ink))
     label = f"batch {int(current.batch):,}"
     near_left = float(current.batch) < float(curve.batch[-1]) ** 0.2
     lines.append(
-        _marker(
+        marker(
             current.total * MILLI,
             current.throughput_per_chip,
             label,
-            ink=ink,
             right=near_left,
         )
     )
-    xrange, xlow, xhigh = _range([latency], log)
-    yrange, ylow, yhigh = _range([per_chip], log)
+    both = [curve] if bound is None else [curve, bound]
+    xrange, xlow, xhigh = _range([c.latency * MILLI for c in both], log)
+    yrange, ylow, yhigh = _range([c.throughput_per_chip for c in both], log)
     yrange[1] += 0.06 if log else 0.06 * yrange[1]
+    yrange[0] -= 0.08 if log else 0.0
     words = f"does not fit past {max_batch:,}" if max_batch else "does not fit at any batch"
     parts = {
         "weights": held.weights,
@@ -235,6 +285,8 @@ def frontier(
     row = [key("fits in memory", ink, "━━")]
     if beyond.any():
         row.append(key(words, ink, "┅┅"))
+    if bound is not None:
+        row.append(key("bound", ink, "╍╍"))
     layout = _layout(
         _axis("Time per output token (ms)", xrange, log, **ticks(xlow, xhigh, log)),
         _axis("Throughput (token/s per chip)", yrange, log, **ticks(ylow, yhigh, log)),

@@ -11,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from calc import Scenario
+from calc.layout import Layout
 from pages.ui import link, text
 
 ROOT = Path(__file__).parents[2]
@@ -76,5 +77,15 @@ def summary(scenario: Scenario) -> str:
     return text.plain(
         f"{s.model.name} · {s.n_chips:,} × {s.chip.name} · {s.weight_format.id} weights, "
         f"{s.kv_format.id} KV, {s.compute_format.id} compute · batch {s.batch:,} · "
-        f"context {s.context:,} tokens · {s.usable_memory:.0%} of memory · fidelity: {s.fidelity}"
+        f"context {s.context:,} tokens · {s.usable_memory:.0%} of memory · "
+        f"fidelity: {s.fidelity}{_widths(s)}"
     )
+
+
+def _widths(s: Scenario) -> str:
+    """The layout, where it matters."""
+    if s.fidelity == "bound":
+        return ""
+    chosen = Layout.of(s)
+    sizes = {"TP": chosen.tp, "DP": chosen.dp, "EP": chosen.ep, "PP": chosen.pp}
+    return "".join(f", {name} {int(size)}" for name, size in sizes.items() if size > 1)

@@ -7,16 +7,40 @@ from typing import Any
 
 import streamlit as st
 
-from calc.scenario import FIELDS, Catalogues, Choice, Field, Quantity
+from calc.scenario import FIELDS, Catalogues, Choice, Field, Option, Quantity
 from pages.ui import customs
 from pages.ui.link import held
 
+Rows = tuple[tuple[str, ...], ...]
+
 # What stands under which heading, row by row.
-GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
+GROUPS: dict[str, Rows] = {
     "Model": (("model",),),
     "Hardware": (("chip", "usable_memory"), ("n_chips",)),
     "Precision": (("weight_format", "kv_format"), ("compute_format",)),
     "Workload": (("batch",), ("context",)),
+    "Fidelity": (("fidelity",),),
+}
+
+# Folded away: drawn on pages that use them, and where they hold something that the link must keep.
+FOLDED: dict[str, Rows] = {
+    "Prefill": (
+        ("prompt",),
+        ("mfu", "output"),
+        ("chunk", "tpot_target"),
+        ("prefix_hit", "kv_block"),
+    ),
+    "Layout and losses": (
+        ("tensor_parallel", "attention_dp"),
+        ("expert_parallel", "pipeline"),
+        ("micro_batches", "kv_sharding"),
+        ("hop_latency", "scale_out"),
+        ("routing_skew", "load_imbalance"),
+        ("overlap", "link_overlap"),
+        ("bandwidth_efficiency", "compute_efficiency"),
+        ("step_overhead", "layer_overhead"),
+        ("attention_format",),
+    ),
     "Speculation": (
         ("acceptance", "n_draft"),
         ("draft", "cost_ratio"),
@@ -25,8 +49,24 @@ GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
 }
 
-# Of one page only: folded away on the others, and left out where it holds nothing.
-FOLDED = "Speculation"
+# Stands for all groups that are never folded.
+CORE = "core"
+
+
+def fields(groups: Iterable[str]) -> frozenset[str]:
+    """The fields of some groups."""
+    known = {**GROUPS, **FOLDED, CORE: tuple(row for rows in GROUPS.values() for row in rows)}
+    return frozenset(name for group in groups for row in known[group] for name in row)
+
+
+# Whole numbers that are typed rather than slid to.
+TYPED = frozenset(
+    {
+        "tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "micro_batches",
+        "scale_out", "step_overhead", "layer_overhead", "output", "chunk", "tpot_target",
+        "prefix_hit", "kv_block",
+    }
+)  # fmt: skip
 
 
 def ladder(low: int, high: int) -> list[int]:
@@ -97,6 +137,19 @@ def _control(field: Field, offered: Catalogues) -> Any:
             help=field.help,
             bind="query-params",
         )
+    if isinstance(field, Option):
+        return _option(field)
+    if field.name in TYPED:
+        return st.number_input(
+            field.label,
+            int(field.low),
+            int(field.high),
+            int(field.default),
+            step=1,
+            key=field.key,
+            help=f"{field.help} In {field.unit}.",
+            bind="query-params",
+        )
     if field.whole and field.low > 0:
         return _logarithmic(field)
     number = int if field.whole else float
@@ -105,14 +158,39 @@ def _control(field: Field, offered: Catalogues) -> Any:
         number(field.low),
         number(field.high),
         number(field.default),
-        step=1 if field.whole else 0.01,
+        step=1 if field.whole else field.step,
         key=field.key,
         help=field.help,
         bind="query-params",
     )
 
 
-def controls(used: Collection[str], offered: Catalogues) -> dict[str, Any]:
+def _option(field: Option) -> str:
+    if field.name == "fidelity":
+        chosen: str = st.segmented_control(
+            field.label,
+            field.options,
+            default=field.default,
+            required=True,
+            key=field.key,
+            help=field.help,
+            label_visibility="collapsed",
+            bind="query-params",
+        )
+        return chosen
+    return st.selectbox(
+        field.label,
+        field.options,
+        index=field.options.index(field.default),
+        key=field.key,
+        help=field.help,
+        bind="query-params",
+    )
+
+
+def controls(
+    used: Collection[str], offered: Catalogues, unfolded: Collection[str]
+) -> dict[str, Any]:
     """Draw the controls and return the field values.
 
     What a page does not use is said beside the heading. Every control stays in its place: a bound
@@ -121,32 +199,46 @@ def controls(used: Collection[str], offered: Catalogues) -> dict[str, Any]:
     values: dict[str, Any] = {}
     with st.sidebar:
         for group, rows in GROUPS.items():
-            if group == FOLDED and not _needed(rows, used):
-                values |= {name: FIELDS[name].default for row in rows for name in row}
-                continue
-            with _heading(group, rows, used):
-                for names in rows:
-                    for column, name in zip(_cells(len(names)), names, strict=True):
-                        with column:
-                            values[name] = _control(FIELDS[name], offered)
-                if group == FOLDED:
-                    customs.weights()
+            st.caption(f"**{group}**{_unused(rows, used)}")
+            with st.container():
+                for row in rows:
+                    values |= _row(row, offered)
             if group in customs.EDITORS:
                 customs.EDITORS[group]()
+        for group, rows in FOLDED.items():
+            # A place of its own, so that the groups below stay where they are.
+            with st.container():
+                values |= _folded(group, rows, used, offered, group in unfolded)
     return values
 
 
-def _needed(rows: Iterable[Iterable[str]], used: Collection[str]) -> bool:
-    """Whether a folded group must be drawn: for the page, or to keep what the link holds of it."""
-    keys = [FIELDS[name].key for row in rows for name in row]
-    return any(name in used for row in rows for name in row) or held([*keys, customs.WEIGHTS])
+def _row(names: tuple[str, ...], offered: Catalogues) -> dict[str, Any]:
+    values = {}
+    for column, name in zip(_cells(len(names)), names, strict=True):
+        with column:
+            values[name] = _control(FIELDS[name], offered)
+    return values
 
 
-def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -> Any:
-    if group == FOLDED:
-        return st.expander(group, expanded=any(name in used for row in rows for name in row))
-    st.caption(f"**{group}**{_unused(rows, used)}")
-    return st.container()
+def _folded(
+    group: str, rows: Rows, used: Collection[str], offered: Catalogues, unfolded: bool
+) -> dict[str, Any]:
+    """A group behind a heading. While it is closed only rows that hold something are drawn."""
+    values = {name: FIELDS[name].default for row in rows for name in row}
+    texts = [customs.WEIGHTS] if group == "Speculation" else []
+    keeps = held([*(FIELDS[name].key for name in values), *texts])
+    if not (keeps or any(name in used for name in values)):
+        return values
+    with st.expander(
+        group, expanded=unfolded, key=f"group-{group}-{unfolded}", on_change="rerun"
+    ) as fold:
+        for row in rows:
+            with st.container():
+                if fold.open or held(FIELDS[name].key for name in row):
+                    values |= _row(row, offered)
+        if texts and (fold.open or held(texts)):
+            customs.weights()
+    return values
 
 
 def _unused(rows: Iterable[Iterable[str]], used: Collection[str]) -> str:
@@ -158,7 +250,10 @@ def _unused(rows: Iterable[Iterable[str]], used: Collection[str]) -> str:
 
 
 def _cells(count: int) -> list[Any]:
-    return [st.container()] if count == 1 else list(st.columns(count, wrap=False))
+    if count == 1:
+        return [st.container()]
+    return list(st.columns(count, wrap=False, gap="xsmall"))
 
 
-assert {name for rows in GROUPS.values() for row in rows for name in row} == set(FIELDS)
+_DRAWN = [name for rows in (GROUPS | FOLDED).values() for row in rows for name in row]
+assert sorted(_DRAWN) == sorted(FIELDS)

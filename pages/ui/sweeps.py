@@ -74,3 +74,17 @@ def tokens_by_acceptance() -> dict[float, Array]:
 def speed_map(cost_ratio: float) -> Array:
     """Batch-free speed-up over `ACCEPTANCES` (rows) and `DRAFTED` (columns)."""
     return speculative.speedup(ACCEPTANCES[:, np.newaxis], DRAFTED[np.newaxis, :], cost_ratio)
+
+
+def expert_traffic(
+    scenario: Scenario, batch: Array
+) -> tuple[Array, Array, Array | None, float, tuple[float, float]]:
+    """Share of the routed experts read against batch, the uniform limit, the least, and now."""
+    model, skew = scenario.model, scenario.routing_skew
+    return (
+        batch,
+        model.experts_read(batch, skew),
+        model.experts_read(batch) if skew else None,
+        float(model.experts_read(1.0)),
+        (scenario.batch, float(model.experts_read(scenario.batch, skew))),
+    )

@@ -19,16 +19,32 @@ from pages.ui import palette, text
 def step_sentence(step: StepTime) -> str:
     """What the step is made of, and what is hidden behind it."""
     charged = {name: float(term) for name, term in step.charged().items()}
-    parts = ", ".join(
-        f"{palette.QUANTITIES[name].label} {text.si(term, 's')}"
-        for name, term in charged.items()
-        if term != 0
+    full = {name: float(getattr(step, name)) for name in charged}
+    parts = _listed({name: term for name, term in charged.items() if term != 0})
+    hidden = {name: full[name] - term for name, term in charged.items() if full[name] > term}
+    unpaid = hidden.pop("attention_compute", 0.0) if not charged["attention_compute"] else 0.0
+    behind = f" Hidden behind it: {_listed(hidden)}." if hidden else ""
+    if any(operator.read_only for operator in step.work.operators):
+        return (
+            f"Step: {parts}.{behind} Not charged at this fidelity: "
+            f"attention FLOPs {text.si(full['attention_compute'], 's')}."
+        )
+    if unpaid:
+        behind = f" Hidden behind it: {_listed({**hidden, 'attention_compute': unpaid})}."
+    return f"Step: {parts}.{behind}"
+
+
+def _listed(terms: Mapping[str, float]) -> str:
+    return ", ".join(
+        f"{palette.QUANTITIES[name].label} {text.si(term, 's')}" for name, term in terms.items()
     )
-    hidden = "weight_read" if bool(step.compute_bound) else "linear_compute"
-    return (
-        f"Step: {parts}. Hidden behind it: {palette.QUANTITIES[hidden].label} "
-        f"{text.si(float(getattr(step, hidden)), 's')}. Not charged at this fidelity: "
-        f"attention FLOPs {text.si(float(step.attention_compute), 's')}."
+
+
+def operators_sentence(step: StepTime) -> str:
+    """Each operator with its time and the side that binds it."""
+    return "; ".join(
+        f"{row.name} {text.si(row.time, 's')}, {'compute' if row.compute_bound else 'memory'}-bound"
+        for row in step.work.by_name()
     )
 
 
@@ -157,7 +173,7 @@ def variants(scenario: Scenario, compared: Mapping[str, Model]) -> Table:
     rows = []
     for name, model in compared.items():
         s = replace(scenario, model=model)
-        held = float(memory.kv_per_sequence(s))
+        held = float(model.kv_bytes(context, kv))
         rows.append(
             [
                 text.plain(name),

@@ -40,6 +40,11 @@ def count(value: float) -> str:
     return UNKNOWN if not math.isfinite(value) else f"{value:,.0f}"
 
 
+def round_count(value: float) -> str:
+    """A count that is no whole number by nature: three digits, thousands separated."""
+    return significant(value) if value < 1000 else f"{float(f'{value:.2e}'):,.0f}"
+
+
 def rate(value: float) -> str:
     """Tokens per second: in full up to five digits, with a prefix beyond."""
     if math.isfinite(value) and abs(value) >= 1e5:
@@ -84,6 +89,16 @@ def intensity(value: float) -> str:
 def times(value: float) -> str:
     """A factor."""
     return f"{significant(value)} ×" if math.isfinite(value) else UNKNOWN
+
+
+def ways(width: float) -> str:
+    """A width to split by; without bound for a group that has nobody to send to."""
+    return UNKNOWN if math.isnan(width) else round_count(width) if math.isfinite(width) else "–"
+
+
+def ratio(value: float) -> str:
+    """How many of one thing for one of another."""
+    return f"{significant(value)} : 1" if math.isfinite(value) else UNKNOWN
 
 
 LONGEST_SHOWN_DRAFT = 16

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from calc import Scenario, decode, memory, speculative
+from calc import Scenario, decode, layout, memory, sharding, speculative
+from calc import prefill as prompts
 from pages.ui import text
 
 _SPENT_ON = {
     "kv_read": "reading the KV cache",
     "weight_read": "reading weights",
     "linear_compute": "multiplying in the linear layers",
+    "attention_compute": "multiplying in attention",
+    "communication": "sending between chips",
+    "overhead": "in overhead",
 }
 
 
@@ -19,7 +24,7 @@ def decode_step(
 ) -> str:
     """Step time, what takes most of it, where compute takes over, and whether it fits."""
     if math.isnan(float(step.total)):
-        return _unknown_rate(scenario, step, max_batch)
+        return _unknown(scenario, step, max_batch)
     charged = {name: float(term) for name, term in step.charged().items()}
     largest = max(charged, key=charged.__getitem__)
     share = text.percent(charged[largest] / float(step.total))
@@ -33,11 +38,19 @@ def decode_step(
         if bool(step.compute_bound)
         else f"the linear layers stay memory-bound up to batch {crossing}"
     )
+    if scenario.fidelity != "bound":
+        textbook = float(decode.step_time(replace(scenario, fidelity="bound")).total)
+        took += f" (textbook bound: {text.si(textbook, 's')})"
     return f"{took}; {side}. {_fit(scenario, max_batch)}"
 
 
-def _unknown_rate(scenario: Scenario, step: decode.StepTime, max_batch: int) -> str:
+def _unknown(scenario: Scenario, step: decode.StepTime, max_batch: int) -> str:
     usable = " or ".join(scenario.chip.peaks) or "none"
+    if scenario.chip.peak(scenario.compute_format) > 0:
+        return (
+            f"{missing_link(scenario)} Without communication the step takes "
+            f"**{text.si(float(step.busy), 's')}**. {_fit(scenario, max_batch)}"
+        )
     return (
         f"No dense {text.plain(scenario.compute_format.id)} rate is published for "
         f"{text.plain(scenario.chip.name)}, so the step time is not known here (published: "
@@ -50,16 +63,28 @@ def _fit(scenario: Scenario, max_batch: int) -> str:
     chip = text.plain(scenario.chip.name)
     if scenario.batch <= max_batch:
         return f"Memory holds {max_batch:,} sequences of this length."
-    needed = f"it takes {memory.min_chips(scenario):,} × {chip}"
+    fewest = memory.min_chips(scenario)
+    needed = (
+        f"it takes {fewest:,} × {chip}" if fewest else "no number of chips holds it in this layout"
+    )
     if max_batch == 0 and memory.weights(scenario) > memory.capacity(scenario):
         return f"**The weights alone do not fit** on {scenario.n_chips:,}: {needed}."
     held = f"memory holds {max_batch:,} sequences" if max_batch else "not one sequence fits"
     return f"**It does not fit**: {held}; {needed} for this batch."
 
 
+def missing_link(scenario: Scenario) -> str:
+    """That links are needed of which nothing is published."""
+    return (
+        f"No link bandwidth is published for {text.plain(scenario.chip.name)}, so what "
+        f"{scenario.n_chips:,} of them send each other is not known here."
+    )
+
+
 def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
     """What a reader should know before trusting the numbers; empty in ordinary cases."""
-    s, found = scenario, []
+    s = scenario
+    found = layout.problems(s) if s.fidelity != "bound" else []
     chip = text.plain(s.chip.name)
     offered = ", ".join(map(str, s.chip.slices))
     if s.chip.slices and s.n_chips not in s.chip.slices:
@@ -67,7 +92,7 @@ def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
     if s.model.max_context and s.context > s.model.max_context:
         model = text.plain(s.model.name)
         found.append(f"{model} is published for {s.model.max_context:,} tokens of context.")
-    if float(step.attention_compute) > float(step.kv_read):
+    if s.fidelity == "bound" and float(step.attention_compute) > float(step.kv_read):
         found.append(
             f"Attention FLOPs take {text.si(float(step.attention_compute), 's')}, longer than the "
             f"KV read of {text.si(float(step.kv_read), 's')}: the bound, which charges only the "
@@ -76,11 +101,23 @@ def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
     return found
 
 
-def kv_cache(scenario: Scenario) -> str:
+def cache_copies(scenario: Scenario) -> str:
+    """What copies a layout keeps of a sequence's cache; empty if none."""
+    s = scenario
+    alone = float(s.model.kv_bytes(s.context, s.kv_format))
+    held = float(memory.kv_per_sequence(s))
+    if held <= 1.001 * alone:
+        return ""
+    return (
+        f"In this layout a sequence takes {text.si(held, 'B')} over its chips: each keeps whole KV "
+        f"heads, {text.times(held / alone)} what is needed."
+    )
+
+
+def kv_cache(scenario: Scenario, largest: int) -> str:
     """How large one sequence's cache is, against the weights and against the memory."""
     s = scenario
     each, weights = float(memory.kv_per_sequence(s)), memory.weights(s)
-    largest = int(memory.max_batch(s))
     ratio = weights / each
     growth = float(s.model.kv_bytes(s.context + 1, s.kv_format)) - each
     compared = (
@@ -143,4 +180,96 @@ def speculation_caveats(scenario: Scenario, cost_ratio: float) -> list[str]:
         found.append("Draft and target have vocabularies of different sizes: tokens may not match.")
     if s.batch > speculative.max_batch(s):
         found.append("Target, draft and both caches do not fit in memory together.")
+    return found
+
+
+def prefill(scenario: Scenario, reading: decode.StepTime) -> str:
+    """How long the prompt takes, what it is bound by, and where attention leads."""
+    s, total = scenario, float(reading.total)
+    if math.isnan(total):
+        if s.chip.peak(s.compute_format) > 0:
+            return (
+                f"{missing_link(s)} Without it the prompt takes "
+                f"**{text.si(float(reading.busy), 's')}**."
+            )
+        return (
+            f"No dense {text.plain(s.compute_format.id)} rate is published for "
+            f"{text.plain(s.chip.name)}, so what a prompt takes is not known here."
+        )
+    terms = prompts.terms(s)
+    compute = float(terms.linear_compute + terms.attention_compute)
+    bound = "compute" if compute > float(terms.read) else "memory"
+    talk = float(reading.charged()["communication"])
+    spent = f", {text.percent(talk / total)} of it communication" if talk else ""
+    hit = int(prompts.block_hit(s))
+    cached = f" with {hit:,} of them cached" if hit else ""
+    overtakes = prompts.attention_overtakes(s.model)
+    leads = (
+        f"attention takes {text.percent(prompts.attention_share(s))} of the FLOPs and leads from "
+        f"{text.round_count(overtakes)} tokens on"
+        if math.isfinite(overtakes)
+        else f"attention takes {text.percent(prompts.attention_share(s))} of the FLOPs"
+    )
+    return (
+        f"A prompt of {s.prompt:,} tokens{cached} is read in **{text.si(total, 's')}** at "
+        f"{text.percent(s.mfu)} of the dense rate, bound by {bound}{spent}; {leads}."
+    )
+
+
+def prefill_caveats(scenario: Scenario) -> list[str]:
+    """What is odd about the prompt or the chunk."""
+    s = scenario
+    found = layout.problems(s) if s.fidelity != "bound" else []
+    if s.model.max_context and s.prompt > s.model.max_context:
+        name = text.plain(s.model.name)
+        found.append(f"{name} is published for {s.model.max_context:,} tokens of context.")
+    if s.prefix_hit >= s.prompt:
+        found.append("The cached prefix is the whole prompt: its last token is read anyway.")
+    if s.chunk > s.prompt:
+        found.append("The chunk is longer than the prompt: one step takes all of it.")
+    return found
+
+
+def sharding_width(scenario: Scenario, step: decode.StepTime) -> str:
+    """What links take of the step, and where they take over."""
+    s, total = scenario, float(step.total)
+    tp = int(layout.Layout.of(s).tp)
+    if math.isnan(total):
+        if s.chip.peak(s.compute_format) > 0:
+            return (
+                f"{missing_link(s)} Without communication the step takes "
+                f"**{text.si(float(step.busy), 's')}**."
+            )
+        return (
+            f"No dense {text.plain(s.compute_format.id)} rate is published for "
+            f"{text.plain(s.chip.name)}, so the step time is not known here."
+        )
+    talk = float(step.charged()["communication"])
+    where = sharding.current_limits(s)
+    took = (
+        f"Split {tp} ways the step takes **{text.si(total, 's')}**, "
+        f"{text.percent(talk / total)} of it communication"
+    )
+    if math.isinf(where.hbm):
+        return f"{took}: one chip of a group has nobody to wait for."
+    return (
+        f"{took}. Sending a matmul's activations would outlast reading its weights from "
+        f"{text.round_count(where.hbm)} ways on, and multiplying them from "
+        f"{text.round_count(where.compute)} ways on."
+    )
+
+
+def sharding_caveats(scenario: Scenario) -> list[str]:
+    """What is wrong with the layout, and what the links are taken for."""
+    s, found = scenario, layout.problems(scenario)
+    kind, reach = s.chip.fabric.kind, s.chip.fabric.reach
+    chip = text.plain(s.chip.name)
+    if s.n_chips > reach:
+        found.append(
+            f"Fast links of {chip} reach {reach:,.0f} chips; beyond, {text.si(s.scale_out, 'B/s')} "
+            "of network for each chip is assumed."
+        )
+    if kind == "torus":
+        shape = sharding.shape_words(s, int(layout.Layout.of(s).tp))
+        found.append(f"A group is taken as a torus of {shape}, rings only where an axis wraps.")
     return found

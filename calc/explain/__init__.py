@@ -1,0 +1,19 @@
+"""The one registry of explanations: every shown quantity as a formula with its numbers.
+
+Each entry builds an expression from a scenario. The expression is evaluated as it is printed, and a
+test holds its value against the module that computed the number on screen.
+"""
+
+from collections.abc import Mapping
+
+from calc.explain import held, links, prompt, step
+from calc.explain.entry import Explanation
+
+EXPLANATIONS: Mapping[str, Explanation] = {
+    **step.EXPLANATIONS,
+    **held.EXPLANATIONS,
+    **prompt.EXPLANATIONS,
+    **links.EXPLANATIONS,
+}
+
+__all__ = ["EXPLANATIONS", "Explanation"]

@@ -1,0 +1,55 @@
+"""What an explanation is, and the symbols that many of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from calc.expression import Expression, Symbol
+from calc.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How one quantity comes about.
+
+    `symbol` and `unit` are those of the result; `build` writes the formula for a scenario;
+    `reading` says in words what it means.
+    """
+
+    label: str
+    symbol: str
+    unit: str
+    source: str
+    reading: str
+    build: Callable[[Scenario], Expression]
+
+
+def batch(s: Scenario) -> Symbol:
+    return Symbol("B", s.batch, "sequences", "batch, sequences decoding together")
+
+
+def chips(s: Scenario) -> Symbol:
+    return Symbol("N", s.n_chips, "chips", "chips sharing one replica")
+
+
+def bandwidth(s: Scenario) -> Symbol:
+    return Symbol("W", s.chip.bandwidth, "byte/s", "memory bandwidth of one chip")
+
+
+def rate(s: Scenario) -> Symbol:
+    peak = s.chip.peak(s.compute_format)
+    return Symbol("C", peak, "FLOP/s", "dense peak of one chip in compute format")
+
+
+def weight_bytes(s: Scenario) -> Symbol:
+    return Symbol("b_w", s.weight_format.bytes, "byte", "bytes per weight, scales included")
+
+
+def active(s: Scenario) -> Symbol:
+    return Symbol(
+        r"P_\mathrm{act}",
+        s.model.active_params,
+        "parameters",
+        "parameters that multiply one token, input embedding left out",
+    )

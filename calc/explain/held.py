@@ -1,0 +1,126 @@
+"""Explanations of what memory holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from calc import memory
+from calc.attention import Attention, Limited, PerToken
+from calc.explain.entry import Explanation, batch, chips, weight_bytes
+from calc.expression import Expression, Floor, Symbol, total
+from calc.layout import Layout
+from calc.scenario import Scenario
+
+
+def _bound(s: Scenario) -> bool:
+    return s.fidelity == "bound"
+
+
+def _weights(s: Scenario) -> Expression:
+    if _bound(s):
+        held = Symbol("P", s.model.total_params, "parameters", "all parameters")
+        return held * weight_bytes(s)
+    return chips(s) * _chip_weights(s)
+
+
+def _chip_weights(s: Scenario) -> Expression:
+    """One chip's part of what a group splits, and of the experts."""
+    chosen, model = Layout.of(s), s.model
+    other = Symbol(
+        "P", model.total_params - model.routed_params, "parameters", "all but routed experts"
+    )
+    width = Symbol("Y", float(chosen.tp), "chips", "tensor-parallel width")
+    stages = Symbol("p_s", float(chosen.pp), "stages", "pipeline stages")
+    part: Expression = other / width
+    if model.routed_params:
+        experts = Symbol(r"P_\mathrm{exp}", model.routed_params, "parameters", "routed experts")
+        ways = Symbol(
+            r"Y_\mathrm{exp}", float(chosen.expert_ways()), "chips", "chips sharing the experts"
+        )
+        part = part + experts / ways
+    return part * weight_bytes(s) / stages
+
+
+def _kv_held(s: Scenario) -> Symbol:
+    return Symbol(
+        r"K_S",
+        float(memory.kv_per_sequence(s)),
+        "byte",
+        "cache held for one sequence at this context",
+    )
+
+
+def _kv_cache(s: Scenario) -> Expression:
+    if _bound(s):
+        return batch(s) * _kv_held(s)
+    groups = Symbol("D", float(Layout.of(s).dp), "groups", "attention data parallel")
+    full = Symbol("B_D", -(-s.batch // int(groups.value)), "sequences", "of the fullest group")
+    return groups * full * _kv_held(s)
+
+
+def _max_batch(s: Scenario) -> Expression:
+    held = Symbol("M", s.chip.memory, "byte", "memory of one chip")
+    usable = Symbol("u", s.usable_memory, "fraction", "usable share of it")
+    if _bound(s):
+        return Floor((chips(s) * held * usable - _weights(s)) / _kv_held(s))
+    groups = Symbol("D", float(Layout.of(s).dp), "groups", "attention data parallel")
+    room = chips(s) * held * usable - _weights(s)
+    return groups * Floor(room / (groups * _kv_held(s)))
+
+
+def _kv_sequence_by_block(s: Scenario) -> Expression:
+    terms: list[Expression] = []
+    for i, block in enumerate(s.model.blocks, 1):
+        kind = f"_{{{i}}}" if len(s.model.blocks) > 1 else ""
+        layers = Symbol(f"L{kind}", block.count, "layers", "equal layers of one kind")
+        term = layers * _kv_layer(s, block.attention, kind)
+        if not _bound(s):
+            chosen = Layout.of(s)
+            share = float(chosen.cache_share(block.attention.split, s.kv_sharding) * chosen.tp)
+            term = Symbol(f"c{kind}", share, "copies", "copies over a group's chips") * term
+        terms.append(term)
+    return total(terms)
+
+
+def _kv_layer(s: Scenario, attention: Attention, kind: str) -> Expression:
+    """Cache of one layer: bytes per token times tokens kept, or one figure if it is no product."""
+    tokens = (
+        float(attention.held(s.context)) if isinstance(attention, Limited) else float(s.context)
+    )
+    if isinstance(attention, (PerToken, Limited)):
+        each = Symbol(
+            rf"\kappa{kind}",
+            attention.kv_bytes_per_token(s.kv_format),
+            "byte/token",
+            f"cache of one token in one such layer ({attention.label})",
+        )
+        return each * Symbol(f"S{kind}", tokens, "tokens", "tokens that such a layer keeps")
+    return Symbol(
+        f"K{kind}",
+        float(attention.kv_bytes(s.context, s.kv_format)),
+        "byte",
+        f"kept by one such layer at this context ({attention.label})",
+    )
+
+
+EXPLANATIONS: Mapping[str, Explanation] = {
+    "max_batch": Explanation(
+        "Largest batch", r"B_\mathrm{max}", "sequences", "How To Scale Your Model, part 8; F6.2",
+        "Whole sequences whose cache fits in what the weights leave free.", _max_batch,
+    ),
+    "weights": Explanation(
+        "Weights held", r"M_\mathrm{w}", "byte", "resident parameters; F6.1",
+        "All parameters are resident, the embedding and every expert included; at fidelity "
+        "operators with the copies that the layout keeps.", _weights,
+    ),
+    "kv_cache": Explanation(
+        "KV cache held", r"M_\mathrm{KV}", "byte", "How To Scale Your Model, part 7; F2.1",
+        "The cache of one sequence, for each sequence.", _kv_cache,
+    ),
+    "kv_per_sequence": Explanation(
+        "KV cache per sequence", "K_S", "byte", "cache over the model's own layers; F2.1–F2.4",
+        "Summed over the kinds of layers that the model has; a sliding window stops growing "
+        "once it is full. At fidelity operators copies on several chips count.",
+        _kv_sequence_by_block,
+    ),
+}  # fmt: skip

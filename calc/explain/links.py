@@ -1,0 +1,91 @@
+"""Explanations of links and widths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from calc import sharding
+from calc.explain.entry import Explanation, bandwidth, batch, rate, weight_bytes
+from calc.expression import Expression, Number, Symbol
+from calc.layout import Layout
+from calc.network import Network
+from calc.scenario import Scenario
+
+
+def _width(s: Scenario) -> Symbol:
+    return Symbol("Y", float(Layout.of(s).tp), "chips", "tensor-parallel width")
+
+
+def _d(s: Scenario) -> Symbol:
+    return Symbol("D", s.model.d_model, "elements", "model width")
+
+
+def _f(s: Scenario) -> Symbol:
+    return Symbol("F", sharding.mlp_columns(s.model), "columns", "MLP columns a token passes")
+
+
+def _activation(s: Scenario) -> Symbol:
+    return Symbol("b_a", s.compute_format.bytes, "byte", "bytes per activation")
+
+
+def _link(s: Scenario) -> Symbol:
+    speed = Network.of(s).path(float(Layout.of(s).tp)).bandwidth
+    return Symbol(r"W_\mathrm{link}", speed, "byte/s", "into each chip of the group")
+
+
+def _hbm(s: Scenario) -> Expression:
+    return _d(s) * _f(s) * weight_bytes(s) / (_width(s) * bandwidth(s))
+
+
+def _math(s: Scenario) -> Expression:
+    return Number(2) * batch(s) * _d(s) * _f(s) / (_width(s) * rate(s))
+
+
+def _sent(s: Scenario) -> Expression:
+    if float(Layout.of(s).tp) == 1:
+        return Number(0)
+    return batch(s) * _d(s) * _activation(s) / _link(s)
+
+
+def _alone(s: Scenario) -> bool:
+    return math.isinf(_link(s).value)
+
+
+def _hbm_limit(s: Scenario) -> Expression:
+    if _alone(s):
+        return Number(math.inf)
+    above = _f(s) * weight_bytes(s) * _link(s)
+    return above / (batch(s) * _activation(s) * bandwidth(s))
+
+
+def _compute_limit(s: Scenario) -> Expression:
+    return Number(math.inf) if _alone(s) else _f(s) * _link(s) / rate(s)
+
+
+_PART = "How To Scale Your Model, parts 3 and 8"
+
+EXPLANATIONS: Mapping[str, Explanation] = {
+    "matmul_hbm": Explanation(
+        "One matmul, weights", r"T_\mathrm{HBM}", "s", f"{_PART}; §11",
+        "Reading a chip's part of one MLP matrix.", _hbm,
+    ),
+    "matmul_math": Explanation(
+        "One matmul, FLOPs", r"T_\mathrm{math}", "s", f"{_PART}; §11",
+        "Multiplying the batch by it.", _math,
+    ),
+    "matmul_link": Explanation(
+        "One matmul, links", r"T_\mathrm{link}", "s", f"{_PART}; §11",
+        "Gathering or scattering the batch's activations beside it, in the limit of a large "
+        "group.", _sent,
+    ),
+    "hbm_limit": Explanation(
+        "Links pass memory at", r"Y_\mathrm{HBM}", "chips", f"{_PART}; §11",
+        "From this width on, sending activations takes longer than reading weights.", _hbm_limit,
+    ),
+    "compute_limit": Explanation(
+        "Links pass compute at", r"Y_\mathrm{math}", "chips", f"{_PART}; F5.4",
+        "From this width on, sending activations takes longer than multiplying them; it matters "
+        "where the batch makes the product compute-bound, as in prefill.", _compute_limit,
+    ),
+}  # fmt: skip

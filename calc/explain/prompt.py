@@ -1,0 +1,125 @@
+"""Explanations of prefill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from calc import decode, prefill, roofline
+from calc.explain.entry import Explanation, batch, chips, rate
+from calc.expression import Expression, Floor, Maximum, Number, Symbol, total
+from calc.scenario import Scenario
+
+
+def _tokens(s: Scenario) -> Symbol:
+    new = s.prompt - int(prefill.block_hit(s))
+    return Symbol("T", new, "tokens", "prompt tokens, cached prefix left out")
+
+
+def _mfu(s: Scenario) -> Symbol:
+    return Symbol(r"\mathrm{MFU}", s.mfu, "share", "of the dense rate that prefill reaches")
+
+
+def _linear(s: Scenario) -> Expression:
+    body = Symbol(
+        r"P_\mathrm{body}", s.model.active_params - s.model.head_params, "parameters",
+        "active parameters, output head left out",
+    )  # fmt: skip
+    head = Symbol(
+        r"P_\mathrm{head}", s.model.head_params, "parameters", "output head, for the last token"
+    )
+    return Number(2) * body * _tokens(s) + Number(2) * head
+
+
+def _attention(s: Scenario) -> Symbol:
+    known = prefill.block_hit(s)
+    flops = s.model.prefill_attention_flops(s.prompt) - s.model.prefill_attention_flops(known)
+    return Symbol(
+        r"F_\mathrm{att}", float(flops), "FLOP", "scores and values under the causal mask"
+    )
+
+
+def _flops(s: Scenario) -> Expression:
+    return _linear(s) + _attention(s)
+
+
+def _time(s: Scenario) -> Expression:
+    step = prefill.prompt_time(s)
+    if s.fidelity == "bound":
+        [whole] = step.work.operators
+        moved = Symbol(
+            "Q", float(whole.moved) * s.n_chips, "byte", "weights and the prompt's cache, once"
+        )
+        reach = Symbol("W", s.chip.bandwidth, "byte/s", "memory bandwidth of one chip")
+        return Maximum(_flops(s) / (chips(s) * rate(s) * _mfu(s)), moved / (chips(s) * reach))
+    names = {
+        "linear_compute": "linear FLOPs at the MFU",
+        "attention_compute": "attention FLOPs at the MFU",
+        "weight_read": "operators bound by weights",
+        "kv_read": "attention bound by its cache",
+        "communication": "communication not hidden",
+        "overhead": "overhead",
+    }
+    charged = step.charged()
+    return total(
+        [
+            Symbol(rf"T_{{{i}}}", float(charged[name]), "s", words)
+            for i, (name, words) in enumerate(names.items(), 1)
+        ]
+    )
+
+
+def _free(s: Scenario) -> Expression:
+    crossing = roofline.compute_bound_batch(s)
+    return Maximum(Number(0), Symbol("B^*", crossing, "sequences", "critical batch") - batch(s))
+
+
+def _ratio(s: Scenario) -> Expression:
+    reading = Symbol(r"T_\mathrm{pre}", float(prefill.prompt_time(s).total), "s", "prompt time")
+    step = Symbol(r"T_\mathrm{step}", float(decode.step_time(s).total), "s", "decode step")
+    output = Symbol("G", s.output, "tokens", "tokens a request generates")
+    return reading * batch(s) / (step * output)
+
+
+def _hit(s: Scenario) -> Expression:
+    block = Symbol("b", s.kv_block, "tokens", "tokens of a cache block")
+    prefix = Symbol("h", min(s.prefix_hit, s.prompt - 1), "tokens", "prefix cached")
+    return Floor(prefix / block) * block
+
+
+def _transfer(s: Scenario) -> Expression:
+    cache = Symbol(
+        "K_T", float(s.model.kv_bytes(s.prompt, s.kv_format)), "byte", "cache of the prompt"
+    )
+    port = Symbol(r"W_\mathrm{net}", s.scale_out, "byte/s", "network of one chip")
+    return cache / port
+
+
+EXPLANATIONS: Mapping[str, Explanation] = {
+    "prefill_time": Explanation(
+        "Prefill time", r"T_\mathrm{pre}", "s", "How To Scale Your Model, part 8; F5.2",
+        "All prompt tokens are multiplied at once: FLOPs at the share of the dense rate that "
+        "prefill reaches, or the bytes if they take longer. Nothing waits in a queue.", _time,
+    ),
+    "prefill_flops": Explanation(
+        "Prefill FLOPs", "F", "FLOP", "seed 000 §6.2; F5.1",
+        "Two FLOPs per parameter and token, the output head for the last token only, and "
+        "attention under the causal mask.", _flops,
+    ),
+    "free_tokens": Explanation(
+        "Free tokens per step", r"c_\mathrm{free}", "tokens", "Sarathi; F5.3",
+        "A decode step reads the weights anyway: so many more tokens may be multiplied by them.",
+        _free,
+    ),
+    "servers_ratio": Explanation(
+        "Prefill : decode", r"n_P/n_D", "replicas", "How To Scale Your Model, part 8; F8.8",
+        "Prefill replicas that keep one decode replica of the same chips busy.", _ratio,
+    ),
+    "block_hit": Explanation(
+        "Prefix that counts", "h_b", "tokens", "prefix caching in blocks; F8.10",
+        "Only whole blocks are found again.", _hit,
+    ),
+    "transfer_time": Explanation(
+        "KV transfer", r"T_\mathrm{xfer}", "s", "DistServe; F8.9",
+        "The prompt's cache through one network port.", _transfer,
+    ),
+}  # fmt: skip

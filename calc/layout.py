@@ -1,0 +1,213 @@
+"""How the chips of one replica divide the work.
+
+A replica is ``pipeline`` stages of ``dp`` groups of ``tp`` chips. A group splits every matrix and
+the cache of its own sequences over its chips; groups hold copies of all that is no routed expert.
+Routed experts are split like the rest, or with ``ep > 1`` spread over all chips of the stage.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calc.attention import HeadSplit
+from calc.feedforward import Part
+
+if TYPE_CHECKING:
+    from calc.model import Model
+    from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Widths of one layout, or arrays of them to look at many at once.
+
+    Parameters
+    ----------
+    tp, dp, ep, pp : array_like
+        Chips of a group, groups of a stage, ways that experts are spread, stages.
+    micro_batches : array_like
+        Parts that the batch is cut into.
+    """
+
+    tp: Array
+    dp: Array
+    ep: Array
+    pp: Array
+    micro_batches: Array
+
+    @classmethod
+    def of_widths(
+        cls,
+        tp: ArrayLike,
+        dp: ArrayLike = 1,
+        ep: ArrayLike = 1,
+        pp: ArrayLike = 1,
+        micro_batches: ArrayLike = 0,
+    ) -> Layout:
+        """A layout of widths; with 0 micro-batches, one for each stage."""
+        stages, parts = np.asarray(pp, dtype=float), np.asarray(micro_batches, dtype=float)
+        return cls(
+            np.asarray(tp, dtype=float),
+            np.asarray(dp, dtype=float),
+            np.asarray(ep, dtype=float),
+            stages,
+            np.where(parts > 0, parts, stages),
+        )
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Layout:
+        """The layout of a scenario; if its widths do not make its chips, nearby ones."""
+        s = scenario
+        tp, dp, pp = widths(s)
+        ep = s.expert_parallel if tp * dp % s.expert_parallel == 0 else 1
+        return cls.of_widths(tp, dp, ep, pp, s.micro_batches)
+
+    @property
+    def stage(self) -> Array:
+        """Chips of one stage."""
+        return self.tp * self.dp
+
+    @property
+    def chips(self) -> Array:
+        """Chips of the replica."""
+        return self.stage * self.pp
+
+    @property
+    def rounds(self) -> Array:
+        """How often the time of one micro-batch through all stages passes in one step.
+
+        With as many micro-batches as stages all are busy; fewer leave bubbles, more take longer
+        and read the weights once more each (formulas.md F3.9).
+        """
+        return np.maximum(self.pp, self.micro_batches) / self.pp
+
+    def expert_ways(self) -> Array:
+        """Chips that share all routed experts of a layer."""
+        return np.where(self.ep > 1, self.stage, self.tp)
+
+    def cache_share(self, split: HeadSplit, kv_sharding: str) -> Array:
+        """Part of a sequence's cache that one chip of its group reads.
+
+        Heads are dealt out first. Beyond them a chip holds a copy, unless the cache is split by
+        batch or by sequence (formulas.md F3.7, F3.8).
+        """
+        if not split.cache_heads:
+            return 1 / self.tp
+        by_head = np.ceil(split.cache_heads / self.tp) / split.cache_heads
+        if kv_sharding == "replicated" or not split.query_elements:
+            return np.asarray(by_head)
+        return np.where(self.tp > split.cache_heads, 1 / self.tp, by_head)
+
+    def copies_per_head(self, split: HeadSplit) -> Array:
+        """Chips that share one cached head, copied or split."""
+        if not split.cache_heads:
+            return np.ones_like(self.tp)
+        return np.maximum(1.0, self.tp / split.cache_heads)
+
+    def sequences(self, batch: ArrayLike) -> Array:
+        """Sequences of the fullest group in one micro-batch."""
+        parts = self.dp * self.micro_batches
+        return np.asarray(np.ceil(np.asarray(batch, dtype=float) / parts))
+
+    def weights_per_chip(self, model: Model) -> Array:
+        """Parameters that one chip holds, layers spread evenly over stages [parameter]."""
+        dense = (model.total_params - model.routed_params) / self.tp
+        return (dense + model.routed_params / self.expert_ways()) / self.pp
+
+    def cache_per_chip(self, scenario: Scenario, context: ArrayLike) -> Array:
+        """Cache of one sequence that a chip of its group holds, by layer evenly over stages [B]."""
+        s, held = scenario, np.asarray(0.0)
+        for block in s.model.blocks:
+            share = self.cache_share(block.attention.split, s.kv_sharding)
+            held = held + block.count * block.attention.kv_bytes(context, s.kv_format) * share
+        return held / self.pp
+
+
+def widths(scenario: Scenario) -> tuple[int, int, int]:
+    """Tensor, data and pipeline widths that make up the scenario's chips.
+
+    What a scenario asks for is used if it multiplies to its chips; else the tensor width gives way,
+    and if that does not help all chips are one group.
+    """
+    s = scenario
+    groups = s.attention_dp * s.pipeline
+    if s.n_chips % groups == 0:
+        return s.n_chips // groups, s.attention_dp, s.pipeline
+    return s.n_chips, 1, 1
+
+
+def problems(scenario: Scenario) -> list[str]:
+    """What is wrong with the widths a scenario asks for, and what is used instead."""
+    s, found = scenario, []
+    tp, dp, pp = widths(s)
+    asked = (s.tensor_parallel or tp) * s.attention_dp * s.pipeline
+    if s.n_chips % (s.attention_dp * s.pipeline) or asked != s.n_chips:
+        given = f"{s.tensor_parallel or 'all'} × {s.attention_dp} × {s.pipeline}"
+        found.append(
+            f"Tensor × data × pipeline is {given}, not {s.n_chips} chips; "
+            f"{tp} × {dp} × {pp} is used."
+        )
+    if tp * dp % s.expert_parallel:
+        found.append(
+            f"Expert parallel {s.expert_parallel} does not divide the {tp * dp} chips of a stage; "
+            "1 is used."
+        )
+    return found + illegal(s.model, tp, s.expert_parallel, pp)
+
+
+def illegal(model: Model, tp: int, ep: int = 1, pp: int = 1) -> list[str]:
+    """Shapes of a model that widths do not divide, in words; times then assume an even split."""
+    found = []
+    for name, size in shapes(model, ep).items():
+        if size % tp and not (name == "KV heads" and tp % size == 0):
+            found.append(f"{size:,} {name} do not split {tp} ways.")
+    experts = {part.experts for part in _parts(model) if part.routed}
+    if ep > 1 and not experts:
+        found.append("The model has no routed experts to spread.")
+    found += [f"{number} experts do not split {ep} ways." for number in experts if number % ep]
+    if model.layers < pp:
+        found.append(f"{model.layers} layers do not fill {pp} stages.")
+    return found
+
+
+def shapes(model: Model, ep: int = 1) -> dict[str, int]:
+    """Sizes that a tensor-parallel width must divide, the common divisor of each sort."""
+    splits = [block.attention.split for block in model.blocks]
+    attending = [split for split in splits if split.query_elements]
+    sizes = {
+        "query heads": [split.query_heads for split in attending],
+        "KV heads": [split.cache_heads for split in attending if split.cache_heads > 1],
+        "MLP columns": [
+            part.columns for part in _parts(model) if part.columns and not (part.routed and ep > 1)
+        ],
+    }
+    return {name: math.gcd(*values) for name, values in sizes.items() if values}
+
+
+def _parts(model: Model) -> list[Part]:
+    return [part for block in model.blocks for part in block.feedforward.parts(model.d_model)]
+
+
+def pipeline_utilisation(stages: ArrayLike, micro_batches: ArrayLike) -> Array:
+    """Share of its time that a stage works while micro-batches fill and drain the pipeline.
+
+    Of a prompt, or one pass; decoding keeps as many in flight as there are stages.
+
+    References
+    ----------
+    formulas.md F3.9.
+
+    Examples
+    --------
+    >>> round(float(pipeline_utilisation(4, 8)), 4)
+    0.7273
+    """
+    parts = np.asarray(micro_batches, dtype=float)
+    return np.asarray(parts / (parts + np.asarray(stages, dtype=float) - 1))

@@ -1,0 +1,169 @@
+"""How long chips take to tell each other things: collectives on a torus, a mesh or a switch.
+
+Bandwidth of one direction and of both are kept apart: a ring of links sends both ways at once, a
+line of links, which is what an axis without wraparound is, only one way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calc.chip import Chip, Fabric
+from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+
+@lru_cache(maxsize=4096)
+def torus_shape(chips: int, axes: int) -> tuple[int, ...]:
+    """The most cubic shape of so many chips, longest axis last.
+
+    >>> torus_shape(32, 2), torus_shape(64, 3), torus_shape(2, 2)
+    ((4, 8), (4, 4, 4), (1, 2))
+    """
+    shape, rest, factor = [1] * axes, chips, 2
+    factors = []
+    while rest > 1:
+        while rest % factor == 0:
+            factors.append(factor)
+            rest //= factor
+        factor = factor + 1 if factor * factor <= rest else rest
+    for prime in sorted(factors, reverse=True):
+        shape[shape.index(min(shape))] *= prime
+    return tuple(sorted(shape))
+
+
+@dataclass(frozen=True)
+class Path:
+    """What a group of chips has for a collective: bytes per second into each chip, and hops."""
+
+    bandwidth: float
+    hops: float
+
+
+@dataclass(frozen=True)
+class Network:
+    """The links of one replica's chips.
+
+    Parameters
+    ----------
+    fabric : Fabric
+        How chips are connected.
+    one_way, two_way : float
+        One link of a torus, or all links of a chip elsewhere, in one direction and in both
+        [byte/s].
+    hop : float
+        Time for a message to pass one chip or switch [s].
+    scale_out : float
+        What each chip has to chips beyond the reach of the fabric [byte/s].
+
+    Notes
+    -----
+    A group of Y chips that gathers V bytes needs ``(Y-1)/Y V`` of them at every chip. A step is
+    never shorter than its hops (formulas.md F3.7; How To Scale Your Model, parts 3 and 12).
+    """
+
+    fabric: Fabric
+    one_way: float
+    two_way: float
+    hop: float
+    scale_out: float
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Network:
+        """The network of a scenario's chips."""
+        chip: Chip = scenario.chip
+        return cls(
+            chip.fabric,
+            chip.link_one_way,
+            chip.link_two_way,
+            scenario.hop_latency,
+            scenario.scale_out,
+        )
+
+    def path(self, group: float) -> Path:
+        """What a group of so many neighbouring chips has."""
+        return _path(self, group)
+
+    def _over(self, group: ArrayLike) -> tuple[Array, Array, Array]:
+        """Size, bandwidth and hops for groups, computed once for each size."""
+        size = np.asarray(group, dtype=float)
+        paths = {float(g): self.path(float(g)) for g in np.unique(size)}
+        bandwidth = np.vectorize(lambda g: paths[g].bandwidth, otypes=[float])(size)
+        hops = np.vectorize(lambda g: paths[g].hops, otypes=[float])(size)
+        return size, bandwidth, hops
+
+    def latency(self, group: ArrayLike) -> Array:
+        """The shortest that a collective over a group can take [s]."""
+        return self._over(group)[2] * self.hop
+
+    def gather(self, size: ArrayLike, group: ArrayLike) -> Array:
+        """All-gather to, or reduce-scatter from, an array of `size` bytes over a group [s]."""
+        chips, bandwidth, hops = self._over(group)
+        moved = np.asarray(size, dtype=float) * (1 - 1 / chips)
+        return _longest(moved, bandwidth, hops * self.hop, chips)
+
+    def reduce(self, size: ArrayLike, group: ArrayLike) -> Array:
+        """All-reduce: a reduce-scatter and an all-gather [s]."""
+        return 2 * self.gather(size, group)
+
+    def exchange(self, size: ArrayLike, group: ArrayLike) -> Array:
+        """All-to-all in which each chip of a group sends `size` bytes, evenly to all [s].
+
+        On a torus half of everything crosses the middle, which makes it a quarter of a gather of
+        all that is sent.
+        """
+        chips, bandwidth, hops = self._over(group)
+        moved = np.asarray(size, dtype=float) * (1 - 1 / chips)
+        if self.fabric.kind == "torus":
+            moved = moved * chips / 4
+        return _longest(moved, bandwidth, hops * self.hop, chips)
+
+    def send(self, size: ArrayLike, group: ArrayLike) -> Array:
+        """From each chip to one other among a group [s]."""
+        far = np.asarray(group, dtype=float) > self.fabric.reach
+        bandwidth = np.where(far, self.scale_out, self.one_way)
+        return np.asarray(size, dtype=float) / bandwidth + self.hop
+
+
+def _longest(moved: Array, bandwidth: Array, latency: Array, chips: Array) -> Array:
+    # One chip alone has nothing to wait for, whatever is known of its links.
+    return np.asarray(np.where(chips > 1, np.maximum(moved / bandwidth, latency), 0.0))
+
+
+@lru_cache(maxsize=4096)
+def _path(network: Network, group: float) -> Path:
+    if group <= 1:
+        return Path(math.inf, 0.0)
+    fabric = network.fabric
+    if fabric.kind == "torus":
+        return _torus_path(network, torus_shape(int(group), fabric.axes))
+    within = min(group, fabric.reach)
+    bandwidth, hops = network.one_way, math.log2(group)
+    if fabric.kind == "mesh":
+        # Each pair has its own links: a smaller group leaves the others idle.
+        bandwidth, hops = bandwidth * (within - 1) / (fabric.reach - 1), 1.0
+    if group > within:
+        # The chips of a node share what comes in from the other nodes.
+        nodes = group / within
+        inner = (within - 1) / within / bandwidth if within > 1 else 0.0
+        outer = (nodes - 1) / nodes / (within * network.scale_out)
+        # In this order an unknown link stays unknown.
+        bandwidth = (1 - 1 / group) / max(inner, outer)
+        hops = math.log2(group)
+    return Path(bandwidth, hops)
+
+
+def _torus_path(network: Network, shape: tuple[int, ...]) -> Path:
+    long = [length for length in shape if length > 1]
+    wraps = [0 < network.fabric.wraps_from <= length for length in long]
+    bandwidth = sum(network.two_way if wrap else network.one_way for wrap in wraps)
+    hops = sum(
+        length // 2 if wrap else length - 1 for length, wrap in zip(long, wraps, strict=True)
+    )
+    return Path(bandwidth, float(hops))

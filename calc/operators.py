@@ -1,0 +1,352 @@
+"""What a step is made of: bytes moved, FLOPs done and messages sent by the busiest chip.
+
+At fidelity ``bound`` there are two operators, the cache and the linear layers; at ``operators``
+each has a roofline of its own (formulas.md F3.2), and chips that share the work wait for each other
+(F3.7–F3.9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calc.feedforward import Part
+from calc.layout import Layout
+from calc.model import Block
+from calc.network import Network
+from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+COMBINE_BYTES = 2  # experts return their sums in bf16, whatever they were sent (formulas.md F3.8)
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One kind of work of one chip in one step.
+
+    Parameters
+    ----------
+    name : str
+        What the field calls it.
+    cache : bool
+        Whether it reads cache; otherwise it reads weights.
+    moved, done : array
+        Bytes moved and FLOPs done [byte, FLOP].
+    bandwidth, rate : float
+        What one chip reaches [byte/s, FLOP/s].
+    overlap : float
+        Share of the shorter of the two that hides behind the longer.
+    read_only : bool
+        Leaves the FLOPs out of its time, as the textbook bound does for attention.
+    """
+
+    name: str
+    cache: bool
+    moved: Array
+    done: Array
+    bandwidth: float
+    rate: float
+    overlap: float = 1.0
+    read_only: bool = False
+
+    @cached_property
+    def read(self) -> Array:
+        """Time to move its bytes [s]."""
+        return np.asarray(self.moved / self.bandwidth)
+
+    @cached_property
+    def compute(self) -> Array:
+        """Time to do its FLOPs [s]."""
+        return np.asarray(self.done / self.rate)
+
+    @cached_property
+    def time(self) -> Array:
+        """Its time: the longer, and what does not hide of the shorter [s]."""
+        if self.read_only:
+            return self.read
+        longer = np.maximum(self.read, self.compute)
+        if self.overlap == 1:
+            return np.asarray(longer)
+        return np.asarray(longer + (1 - self.overlap) * np.minimum(self.read, self.compute))
+
+    @property
+    def compute_bound(self) -> NDArray[np.bool_]:
+        """Whether its FLOPs outlast its bytes."""
+        if self.read_only:
+            return np.zeros(np.shape(self.read), dtype=bool)
+        return np.asarray(self.compute > self.read)
+
+    def charged(self) -> tuple[Array, Array]:
+        """What its time consists of: reading and computing [s]."""
+        if self.read_only:
+            return self.read, np.zeros_like(self.read)
+        exposed = 1 - self.overlap
+        return (
+            np.where(self.compute_bound, exposed * self.read, self.read),
+            np.where(self.compute_bound, self.compute, exposed * self.compute),
+        )
+
+
+@dataclass(frozen=True)
+class Named:
+    """Operators of one name together: the two sides and the time they take [s]."""
+
+    name: str
+    cache: bool
+    read: float
+    compute: float
+    time: float
+
+    @property
+    def compute_bound(self) -> bool:
+        """Whether FLOPs outlast bytes, over all of them."""
+        return self.compute > self.read
+
+
+@dataclass(frozen=True)
+class Work:
+    """All that one chip does in a step, and what it waits for.
+
+    `transfers` are seconds by name, `overhead` is seconds.
+    """
+
+    operators: tuple[Operator, ...]
+    transfers: Mapping[str, Array]
+    overhead: Array
+
+    def by_name(self) -> list[Named]:
+        """Operators of one scenario summed by name, in the order a token passes them."""
+        groups: dict[str, list[Operator]] = {}
+        for operator in self.operators:
+            groups.setdefault(operator.name, []).append(operator)
+        return [
+            Named(
+                name,
+                group[0].cache,
+                sum(float(operator.read) for operator in group),
+                sum(float(operator.compute) for operator in group),
+                sum(float(operator.time) for operator in group),
+            )
+            for name, group in groups.items()
+        ]
+
+
+def bound(scenario: Scenario, batch: Array, context: Array, tokens: Array) -> Work:
+    """The two operators of the textbook roofline, over chips that share everything (F3.1)."""
+    s, model, n = scenario, scenario.model, scenario.n_chips
+    rate = s.chip.peak(s.compute_format)
+    multiplied = batch * tokens
+    cache = Operator(
+        "KV cache", True,
+        batch * (model.kv_bytes_read(context, s.kv_format) / n),
+        multiplied * (model.attention_flops(context) / n),
+        s.chip.bandwidth, rate, read_only=True,
+    )  # fmt: skip
+    linear = Operator(
+        "linear layers", False,
+        model.params_read(multiplied, s.routing_skew) * (s.weight_format.bytes / n),
+        multiplied * (2.0 * model.active_params / n),
+        s.chip.bandwidth, rate,
+    )  # fmt: skip
+    return Work((cache, linear), {}, np.zeros(()))
+
+
+def by_operator(
+    scenario: Scenario, layout: Layout, batch: Array, context: Array, tokens: Array
+) -> Work:
+    """One roofline for each operator of a decode step, and what its chips send each other."""
+    return _Roofline(scenario, layout, batch, context, tokens).work()
+
+
+def of_prompt(scenario: Scenario, layout: Layout, prompt: Array, known: Array) -> Work:
+    """The same for a prompt, of which the first `known` tokens are cached already."""
+    return _Prompt(scenario, layout, prompt, known).work()
+
+
+def with_chunk(scenario: Scenario, layout: Layout, chunk: Array, before: Array) -> Work:
+    """The same for a decode step that takes `chunk` prompt tokens along, after `before` others."""
+    return _Chunked(scenario, layout, chunk, before).work()
+
+
+class _Roofline:
+    """The rows of formulas.md F3.2 for one layout, on the busiest chip."""
+
+    def __init__(
+        self, scenario: Scenario, layout: Layout, batch: Array, context: Array, tokens: Array
+    ) -> None:
+        self.s, self.layout, self.context, self.tokens = scenario, layout, context, tokens
+        self.sequences = layout.sequences(batch)
+        self.multiplied = self.scored = self.sequences * tokens
+        self.efficiency = scenario.compute_efficiency
+
+    def work(self) -> Work:
+        """Operators, messages and overhead."""
+        s = self.s
+        overhead = s.step_overhead + s.layer_overhead * s.model.layers * self.layout.rounds
+        return Work(tuple(self.operators()), self.transfers(), np.asarray(overhead))
+
+    @property
+    def activation(self) -> Array:
+        """Bytes of one element of every token."""
+        return self.multiplied * self.s.compute_format.bytes
+
+    def _operator(self, name: str, cache: bool, moved: Array, done: Array) -> Operator:
+        s, rounds = self.s, self.layout.rounds
+        own = s.attention_format if cache and s.attention_format else s.compute_format
+        return Operator(
+            name, cache, moved * rounds, done * rounds,
+            s.chip.bandwidth * s.bandwidth_efficiency,
+            s.chip.peak(own) * self.efficiency,
+            s.overlap,
+        )  # fmt: skip
+
+    def operators(self) -> Iterator[Operator]:
+        """Every operator of every block, in the order a token passes them."""
+        model = self.s.model
+        for block in model.blocks:
+            projections = block.attention.params(model.d_model) + block.norms * model.d_model
+            if projections:
+                yield self._dense("attention projections", block.count * projections)
+            yield self._attention(block)
+            for part in block.feedforward.parts(model.d_model):
+                yield (
+                    self._routed(block.count, part)
+                    if part.routed
+                    else self._dense(part.name, block.count * part.total)
+                )
+        if model.head_params:
+            yield self._dense("output head", model.head_params, self.scored)
+
+    def _dense(self, name: str, params: int, tokens: Array | None = None) -> Operator:
+        share = params / self.layout.tp
+        multiplied = self.multiplied if tokens is None else tokens
+        read = share * self.s.weight_format.bytes
+        return self._operator(name, False, read, 2.0 * multiplied * share)
+
+    def _attention(self, block: Block) -> Operator:
+        kv, kind, count = self.s.kv_format, block.attention, block.count
+        share = self.layout.cache_share(kind.split, self.s.kv_sharding)
+        written = self.tokens * kind.kv_bytes_per_token(kv)
+        each = (kind.kv_bytes_read(self.context, kv) + written) * (count * share)
+        flops = kind.flops(self.context) * self.tokens * (count / self.layout.tp)
+        return self._operator("attention", True, self.sequences * each, self.sequences * flops)
+
+    def _routed(self, count: int, part: Part) -> Operator:
+        """Experts see the tokens of all groups when they are spread over them."""
+        s, spread = self.s, self.layout.ep > 1
+        ways, imbalance = self.layout.expert_ways(), np.where(spread, s.load_imbalance, 1.0)
+        tokens = self.multiplied * np.where(spread, self.layout.dp, 1.0)
+        hit = np.minimum(part.read(tokens, s.routing_skew) * imbalance, float(part.total))
+        flops = 2.0 * tokens * part.active * imbalance
+        moved = hit * s.weight_format.bytes
+        return self._operator(part.name, False, moved * count / ways, flops * count / ways)
+
+    def transfers(self) -> dict[str, Array]:
+        """Time of each kind of message over a step [s]."""
+        layout, model, rounds = self.layout, self.s.model, self.layout.rounds
+        network = Network.of(self.s)
+        reductions = sum(block.count * self._reductions(block) for block in model.blocks)
+        per_reduction = network.reduce(self.activation * model.d_model, layout.tp)
+        found = {
+            "all-reduce": reductions * per_reduction * rounds,
+            "KV exchange": sum(self._shared_cache(network, b) for b in model.blocks) * rounds,
+            "expert exchange": self._experts(network) * rounds,
+            "pipeline": np.where(
+                layout.pp > 1,
+                (layout.pp - 1) * network.send(self.activation * model.d_model, layout.chips),
+                0.0,
+            ),
+        }
+        return {name: np.asarray(time) for name, time in found.items() if np.any(time != 0)}
+
+    def _reductions(self, block: Block) -> Array:
+        """All-reduces of a layer: after attention, and after what of the MLP is split by column."""
+        d = self.s.model.d_model
+        parts = block.feedforward.parts(d)
+        dense = any(part.columns for part in parts if not part.routed)
+        routed = any(part.routed for part in parts)
+        after = 1.0 * dense if not routed else np.where(self.layout.ep > 1, 1.0 * dense, 1.0)
+        return np.asarray(1.0 * (block.attention.params(d) > 0) + after)
+
+    def _shared_cache(self, network: Network, block: Block) -> Array:
+        """Queries and sums that travel where a cached head is split over chips (F3.8)."""
+        split, layout = block.attention.split, self.layout
+        if self.s.kv_sharding == "replicated" or not split.query_elements:
+            return np.zeros(())
+        group = layout.copies_per_head(split)
+        if self.s.kv_sharding == "batch":
+            sent = self.activation / layout.tp
+            time = network.exchange(sent * split.query_elements, group)
+            time = time + network.exchange(sent * split.output_elements, group)
+        else:
+            # Of each query head two numbers travel with its sum: the maximum and the exponent.
+            head = self.activation / split.cache_heads
+            time = network.gather(head * split.query_elements, group)
+            sums = split.output_elements + 2 * split.query_heads
+            time = time + network.gather(head * sums, group)
+        return np.asarray(block.count * time)
+
+    def _experts(self, network: Network) -> Array:
+        """Tokens that travel to their experts, and the sums that come back (F3.8)."""
+        layout, s = self.layout, self.s
+        copies = sum(
+            block.count * part.top_k
+            for block in s.model.blocks
+            for part in block.feedforward.parts(s.model.d_model)
+            if part.routed
+        )
+        # Chips of a group hold the same tokens: each sends its share of them.
+        sent = self.multiplied / layout.tp * s.model.d_model * copies * s.load_imbalance
+        each = s.compute_format.bytes + COMBINE_BYTES
+        layers = sum(b.count for b in s.model.blocks if _has_experts(b, s.model.d_model))
+        if not layers:
+            return np.zeros(())
+        # A dispatch and a combine for each layer, in one call for both sizes.
+        per_layer = network.exchange(sent * each / layers / 2, layout.ep)
+        return np.where(layout.ep > 1, 2 * layers * per_layer, 0.0)
+
+
+def _has_experts(block: Block, d_model: int) -> bool:
+    return any(part.routed for part in block.feedforward.parts(d_model))
+
+
+class _Prompt(_Roofline):
+    """A prompt: many tokens of one sequence, of which only the last is scored."""
+
+    def __init__(self, scenario: Scenario, layout: Layout, prompt: Array, known: Array) -> None:
+        super().__init__(scenario, layout, np.ones(()), prompt, np.maximum(prompt - known, 0.0))
+        self.known, self.scored, self.efficiency = known, np.ones(()), scenario.mfu
+
+    def _attention(self, block: Block) -> Operator:
+        kv, kind, count = self.s.kv_format, block.attention, block.count
+        share = self.layout.cache_share(kind.split, self.s.kv_sharding)
+        # The cache of what is known is read, that of what is new written.
+        cache = kind.kv_bytes(self.context, kv) * (count * share)
+        flops = kind.prefill_flops(self.context) - kind.prefill_flops(self.known)
+        return self._operator("attention", True, cache, flops * (count / self.layout.tp))
+
+
+class _Chunked(_Roofline):
+    """A decode step beside some tokens of one prompt."""
+
+    def __init__(self, scenario: Scenario, layout: Layout, chunk: Array, before: Array) -> None:
+        s = scenario
+        batch, context = np.asarray(float(s.batch)), np.asarray(float(s.context))
+        super().__init__(s, layout, batch, context, np.ones(()))
+        self.chunk, self.before = chunk, before
+        self.multiplied = self.multiplied + chunk
+
+    def operators(self) -> Iterator[Operator]:
+        yield from super().operators()
+        for block in self.s.model.blocks:
+            kv, kind, count = self.s.kv_format, block.attention, block.count
+            share = self.layout.cache_share(kind.split, self.s.kv_sharding)
+            after = self.before + self.chunk
+            moved = kind.kv_bytes(after, kv) * (count * share * (self.chunk > 0))
+            flops = kind.prefill_flops(after) - kind.prefill_flops(self.before)
+            yield self._operator("chunk attention", True, moved, flops * (count / self.layout.tp))

@@ -1,0 +1,368 @@
+"""How long a prompt takes before its first answer token, and what may ride along or be saved.
+
+All that concerns a prompt is for one prompt on one replica; nothing waits in a queue here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calc import decode, roofline
+from calc.attention import GroupedQuery, Latent, Limited, SparseTopK
+from calc.layout import Layout
+from calc.model import Block, Model
+from calc.operators import Operator, Work, of_prompt, with_chunk
+from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+
+def linear_flops(model: Model, tokens: ArrayLike) -> Array:
+    """FLOPs of all weights over a prompt, of which only the last token is scored [FLOP].
+
+    References
+    ----------
+    formulas.md F5.1.
+    """
+    body = model.active_params - model.head_params
+    return np.asarray(2.0 * body * np.asarray(tokens, dtype=float) + 2.0 * model.head_params)
+
+
+def flops(model: Model, tokens: ArrayLike, known: ArrayLike = 0) -> Array:
+    """FLOPs of a prompt of which the first `known` tokens are cached [FLOP] (F5.1, F8.10)."""
+    length, cached = np.asarray(tokens, dtype=float), np.asarray(known, dtype=float)
+    attention = model.prefill_attention_flops(length) - model.prefill_attention_flops(cached)
+    return linear_flops(model, length - cached) + attention
+
+
+def attention_overtakes(model: Model) -> float:
+    """Prompt length from which attention takes more FLOPs than all weights [token].
+
+    inf if windows or constant states keep it from ever doing so.
+    """
+    return _crossing(
+        lambda length: model.prefill_attention_flops(length) - linear_flops(model, length)
+    )
+
+
+def decode_attention_overtakes(model: Model) -> float:
+    """The same for one decoded token at a context length [token] (formulas.md F3.4)."""
+    return _crossing(lambda length: model.attention_flops(length) - 2.0 * model.active_params)
+
+
+def _crossing(excess: Callable[[Array], Array]) -> float:
+    """Where a function of length becomes positive, up to 2^40 tokens."""
+    low, high = 1.0, 2.0**40
+    for _ in range(5):
+        length = np.geomspace(low, high, 400)
+        above = excess(length) > 0
+        if not above.any():
+            return math.inf
+        first = int(np.argmax(above))
+        low, high = length[max(first - 1, 0)], length[first]
+    return float(high)
+
+
+def block_hit(scenario: Scenario, prefix: ArrayLike | None = None) -> Array:
+    """Cached prefix tokens that count: whole blocks, and never the whole prompt [token].
+
+    References
+    ----------
+    formulas.md F8.10.
+    """
+    s = scenario
+    found = np.minimum(s.prefix_hit if prefix is None else prefix, s.prompt - 1)
+    return np.asarray(np.floor(found / s.kv_block) * s.kv_block)
+
+
+def prompt_time(
+    scenario: Scenario, prompt: ArrayLike | None = None, known: ArrayLike | None = None
+) -> decode.StepTime:
+    """Time to read a prompt at the scenario's fidelity.
+
+    At ``bound`` the FLOPs at the MFU, or the bytes if they take longer
+
+    .. math:: T = \\max\\left(\\frac{F}{n C\\,\\mathrm{MFU}},
+              \\frac{P\\,b_w + \\kappa T}{n W}\\right)
+
+    and at ``operators`` a roofline for each operator, with the MFU in place of the efficiency of
+    compute.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What to time.
+    prompt, known : array_like, optional
+        Prompt lengths and cached prefixes to use instead of the scenario's.
+
+    Returns
+    -------
+    StepTime
+        Of a batch of one sequence.
+
+    References
+    ----------
+    Seed 001 §12; formulas.md F5.1, F5.2.
+    """
+    s = scenario
+    length = np.asarray(s.prompt if prompt is None else prompt, dtype=float)
+    cached = np.asarray(block_hit(s) if known is None else known, dtype=float)
+    if s.fidelity == "bound":
+        return decode.StepTime(np.ones(()), _bound(s, length, cached), 0.0, s.n_chips)
+    return decode.StepTime(
+        np.ones(()), of_prompt(s, Layout.of(s), length, cached), s.link_overlap, s.n_chips
+    )
+
+
+def _bound(s: Scenario, length: Array, cached: Array) -> Work:
+    n, model = s.n_chips, s.model
+    rate, new = s.chip.peak(s.compute_format) * s.mfu, length - cached
+    attention = model.prefill_attention_flops(length) - model.prefill_attention_flops(cached)
+    read = model.params_read(new, s.routing_skew) * s.weight_format.bytes
+    cache = model.kv_bytes(length, s.kv_format)
+    whole = Operator(
+        "prompt",
+        False,
+        (read + cache) / n,
+        (linear_flops(model, new) + attention) / n,
+        s.chip.bandwidth,
+        rate,
+    )
+    return Work((whole,), {}, np.zeros(()))
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a prompt takes, term by term, hidden or not [s]."""
+
+    linear_compute: Array
+    attention_compute: Array
+    read: Array
+    communication: Array
+
+
+def terms(scenario: Scenario, prompt: ArrayLike | None = None) -> Terms:
+    """The terms of `prompt_time` for prompts of which the scenario's prefix is cached."""
+    s = scenario
+    length = np.asarray(s.prompt if prompt is None else prompt, dtype=float)
+    cached = np.asarray(np.minimum(block_hit(s), length - 1))
+    step = prompt_time(s, length, cached)
+    if s.fidelity == "operators":
+        read = step.weight_read + step.kv_read
+        return Terms(step.linear_compute, step.attention_compute, read, step.communication)
+    linear = linear_flops(s.model, length - cached) / (
+        s.n_chips * s.chip.peak(s.compute_format) * s.mfu
+    )
+    return Terms(linear, step.linear_compute - linear, step.weight_read, step.communication)
+
+
+def attention_share(scenario: Scenario) -> float:
+    """Part of a prompt's FLOPs that scores and values take [share]."""
+    s, known = scenario, block_hit(scenario)
+    return float(1 - linear_flops(s.model, s.prompt - known) / flops(s.model, s.prompt, known))
+
+
+def free_tokens(scenario: Scenario) -> float:
+    """Prompt tokens that a decode step takes along for free: up to the critical batch [token].
+
+    Free for the linear layers; their attention is extra.
+
+    References
+    ----------
+    formulas.md F5.3.
+    """
+    return max(0.0, roofline.compute_bound_batch(scenario) - scenario.batch)
+
+
+def chunked_step(
+    scenario: Scenario, chunk: ArrayLike, before: ArrayLike | None = None
+) -> decode.StepTime:
+    """A decode step that takes `chunk` tokens of one prompt along.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Batch and context of the decoding sequences.
+    chunk : array_like
+        Prompt tokens in the step.
+    before : array_like, optional
+        Prompt tokens read before; by default all but the chunk, the slowest of the steps.
+
+    References
+    ----------
+    formulas.md F5.3.
+    """
+    s = scenario
+    size = np.asarray(chunk, dtype=float)
+    first = np.maximum(s.prompt - size, 0) if before is None else np.asarray(before, dtype=float)
+    if s.fidelity == "bound":
+        return decode.StepTime(
+            np.asarray(float(s.batch)), _bound_chunk(s, size, first), 0.0, s.n_chips
+        )
+    work = with_chunk(s, Layout.of(s), size, first)
+    return decode.StepTime(np.asarray(float(s.batch)), work, s.link_overlap, s.n_chips)
+
+
+def _bound_chunk(s: Scenario, chunk: Array, before: Array) -> Work:
+    """The bound of the decode step with more tokens to multiply, and the chunk's attention."""
+    n, model, rate = s.n_chips, s.model, s.chip.peak(s.compute_format)
+    tokens = s.batch + chunk
+    pairs = model.prefill_attention_flops(before + chunk) - model.prefill_attention_flops(before)
+    read = model.kv_bytes(before, s.kv_format) * (chunk > 0)
+    each = model.kv_bytes_read(s.context, s.kv_format)
+    none = np.zeros(())
+    return Work(
+        (
+            Operator("KV cache", True, s.batch * each / n, none, s.chip.bandwidth, rate),
+            Operator(
+                "linear layers",
+                False,
+                model.params_read(tokens, s.routing_skew) * (s.weight_format.bytes / n),
+                tokens * (2.0 * model.active_params / n),
+                s.chip.bandwidth,
+                rate,
+            ),
+            Operator("chunk attention", True, read / n, pairs / n, s.chip.bandwidth, rate),
+        ),
+        {},
+        none,
+    )
+
+
+def largest_chunk(scenario: Scenario) -> int:
+    """Most prompt tokens a decode step may take along within `tpot_target` [token].
+
+    0 if the step alone takes longer; the whole prompt if even that fits (formulas.md F5.3).
+    """
+    low, high = 0, scenario.prompt
+    while high - low > 1:
+        sizes = np.unique(np.round(np.linspace(low, high, 130)))
+        within = chunked_step(scenario, sizes).total <= scenario.tpot_target
+        if not within[0]:
+            return 0
+        if within[-1]:
+            return int(sizes[-1])
+        last = int(np.argmin(within)) - 1
+        low, high = int(sizes[last]), int(sizes[last + 1])
+    fits = chunked_step(scenario, [low, high]).total <= scenario.tpot_target
+    return high if fits[1] else low if fits[0] else 0
+
+
+@dataclass(frozen=True)
+class Chunked:
+    """A prompt read in chunks beside a decoding batch.
+
+    `steps` is their number, `time` until the last is done [s], `longest_step` the worst time per
+    token of the batch meanwhile [s], `reread` the cached tokens read again (formulas.md F5.3).
+    """
+
+    steps: int
+    time: float
+    longest_step: float
+    reread: float
+
+
+# Beyond so many chunks their sum is taken over a sample of them.
+MOST_CHUNKS = 512
+
+
+def chunked(scenario: Scenario, chunk: int | None = None) -> Chunked:
+    """Reading the scenario's prompt in chunks, its cached prefix left out."""
+    s = scenario
+    size, known = s.chunk if chunk is None else chunk, int(block_hit(s))
+    steps = math.ceil((s.prompt - known) / size)
+    at = np.unique(np.linspace(0, steps - 1, min(steps, MOST_CHUNKS)).round())
+    before = known + at * size
+    times = chunked_step(s, np.minimum(size, s.prompt - before), before).total
+    total = float(times.mean()) * steps if len(at) < steps else float(times.sum())
+    return Chunked(steps, total, float(times.max()), reread_tokens(s.prompt - known, size))
+
+
+def reread_tokens(prompt: int, chunk: int) -> float:
+    """Cached tokens that later chunks read again [token] (formulas.md F5.3).
+
+    >>> reread_tokens(8192, 512)
+    61440.0
+    """
+    steps = math.ceil(prompt / chunk)
+    return chunk * steps * (steps - 1) / 2
+
+
+def transfer_time(scenario: Scenario, ports: int = 1) -> float:
+    """Time to send a prompt's cache to other chips through so many network ports [s].
+
+    References
+    ----------
+    formulas.md F8.9.
+    """
+    s = scenario
+    return float(s.model.kv_bytes(s.prompt, s.kv_format)) / (ports * s.scale_out)
+
+
+def exposed_transfer(scenario: Scenario, reading: float, ports: int = 1) -> float:
+    """What of the transfer is left when it streams layer by layer behind `reading` [s] (F8.9)."""
+    layers = scenario.model.layers
+    hidden = reading * (layers - 1) / layers
+    return max(0.0, transfer_time(scenario, ports) - hidden)
+
+
+def servers_ratio(prompt_time: float, batch: float, step_time: float, output: float) -> float:
+    """Prefill replicas that keep one decode replica busy (formulas.md F8.8).
+
+    >>> round(servers_ratio(0.91, 32, 0.019, 512), 2), round(servers_ratio(0.91, 43, 0.019, 512), 1)
+    (2.99, 4.0)
+    """
+    return prompt_time * batch / (step_time * output)
+
+
+@dataclass(frozen=True)
+class LayerFlops:
+    """FLOPs of one layer of a block over a prompt [FLOP], and what they would be otherwise.
+
+    `attention` counts the causal half, `unmasked` all pairs. `as_multi_head` is the projections'
+    with a key and value head for each query head, `absorbed` attention in the form that decoding
+    uses; nan where a layer knows no such other.
+    """
+
+    block: Block
+    projections: float
+    feedforward: float
+    attention: float
+    unmasked: float
+    as_multi_head: float
+    absorbed: float
+
+
+def layer_flops(model: Model, tokens: int) -> list[LayerFlops]:
+    """Each block's layer over a prompt (seed 000 §6.2; formulas.md F5.1)."""
+    found = []
+    for block in model.blocks:
+        kind = block.attention
+        core = kind.inner if isinstance(kind, (Limited, SparseTopK)) else kind
+        many = absorbed = math.nan
+        if isinstance(core, GroupedQuery):
+            spread = replace(core, kv_heads=core.heads)
+            many = 2.0 * tokens * spread.params(model.d_model)
+        masked = float(kind.prefill_flops(tokens))
+        if isinstance(core, Latent):
+            absorbed = masked * core.flops_per_cached_token / core.flops_per_prefill_pair
+        full = float(tokens) * float(kind.flops(tokens))
+        if isinstance(core, Latent):
+            full *= core.flops_per_prefill_pair / core.flops_per_cached_token
+        found.append(
+            LayerFlops(
+                block,
+                2.0 * tokens * kind.params(model.d_model),
+                2.0 * tokens * block.feedforward.active_params(model.d_model),
+                masked,
+                full,
+                many,
+                absorbed,
+            )
+        )
+    return found

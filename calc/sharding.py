@@ -1,0 +1,424 @@
+"""How wide a replica may be sharded: where links take over, what widths are legal, which layout.
+
+`tp` is the tensor-parallel width, called Y in the formulas. Everything here looks at links, so it
+is timed at fidelity ``operators`` whatever the scenario says.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calc import decode, layout
+from calc.layout import Layout
+from calc.model import Model
+from calc.network import Network, torus_shape
+from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+
+def with_links(scenario: Scenario) -> Scenario:
+    """The scenario at the fidelity that knows links."""
+    return replace(scenario, fidelity="operators")
+
+
+def width(scenario: Scenario) -> int:
+    """Its tensor-parallel width [chip]."""
+    return int(Layout.of(scenario).tp)
+
+
+def mlp_columns(model: Model) -> int:
+    """Hidden columns that one token passes in the widest kind of layer: F [column]."""
+    widths = [
+        sum(part.top_k * part.columns for part in block.feedforward.parts(model.d_model))
+        for block in model.blocks
+    ]
+    return max(widths, default=0)
+
+
+@dataclass(frozen=True)
+class Matmul:
+    """One product of activations [B, D] with weights [D, F] on each of `tp` chips [s].
+
+    `link` is the all-gather or reduce-scatter of the activations beside it.
+    """
+
+    tp: Array
+    hbm: Array
+    math: Array
+    link: Array
+
+
+def matmul(scenario: Scenario, tp: ArrayLike | None = None) -> Matmul:
+    """Times of one product of the MLP against the tensor-parallel width.
+
+    .. math:: T_\\mathrm{HBM} = \\frac{D F b_w}{Y W},\\quad
+              T_\\mathrm{math} = \\frac{2 B D F}{Y C},\\quad
+              T_\\mathrm{link} = \\frac{B D b_a}{W_\\mathrm{link}}
+
+    `link` is the limit of a large width, as the sources write it; a group of one sends nothing.
+
+    References
+    ----------
+    Seed 001 §8 and §12; formulas.md §11.
+    """
+    s = scenario
+    width = np.asarray(Layout.of(s).tp if tp is None else tp, dtype=float)
+    size = float(s.model.d_model) * mlp_columns(s.model)
+    network = Network.of(s)
+    bandwidth = np.vectorize(lambda y: network.path(float(y)).bandwidth, otypes=[float])(width)
+    sent = s.batch * s.model.d_model * s.compute_format.bytes
+    return Matmul(
+        width,
+        size * s.weight_format.bytes / (width * s.chip.bandwidth),
+        2.0 * s.batch * size / (width * s.chip.peak(s.compute_format)),
+        np.asarray(sent / bandwidth),
+    )
+
+
+def hbm_limit(
+    columns: float, batch: float, ratio: float, weight_bytes: float = 1, activation_bytes: float = 1
+) -> float:
+    """Width from which sending activations outlasts reading weights [chip].
+
+    .. math:: Y > \\frac{F\\,b_w}{B\\,b_a\\,\\beta},\\quad \\beta = W / W_\\mathrm{link}
+
+    References
+    ----------
+    Seed 001 §8; formulas.md §11.
+
+    Examples
+    --------
+    >>> hbm_limit(16384, 32, 8), hbm_limit(28672, 64, 8)
+    (64.0, 56.0)
+    """
+    return columns * weight_bytes / (batch * activation_bytes * ratio)
+
+
+def compute_limit(columns: float, rate: float, link: float, axes: int = 1) -> float:
+    """Width from which sending activations outlasts multiplying them [chip].
+
+    .. math:: Y > M_Y F W_\\mathrm{link} / C
+
+    References
+    ----------
+    Seed 001 §12; formulas.md F5.4, §11.
+
+    Examples
+    --------
+    >>> round(compute_limit(28672, 1.97e14, 9e10, axes=2)), round(
+    ...     compute_limit(28672, 1.97e14, 4.5e10, axes=2))
+    (26, 13)
+    """
+    return axes * columns * link / rate
+
+
+def latency_bound_below(chips: float, one_way: float, hop: float) -> float:
+    """Message size under which a collective on a torus only waits for its hops [byte] (§11).
+
+    >>> latency_bound_below(8, 4.5e10, 1e-6)
+    360000.0
+    """
+    return chips * one_way * hop
+
+
+def waits_below(scenario: Scenario) -> float:
+    """The same for the scenario's group, on its own kind of links [byte]."""
+    s, tp = scenario, float(Layout.of(scenario).tp)
+    if s.chip.fabric.kind == "torus":
+        return latency_bound_below(tp, s.chip.link_one_way, s.hop_latency)
+    path = Network.of(s).path(tp)
+    return path.hops * s.hop_latency * path.bandwidth if tp > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Widths at which links take over, for some axes of a torus or a switch [chip]."""
+
+    label: str
+    bandwidth: float
+    hbm: float
+    compute: float
+
+
+def current_limits(scenario: Scenario) -> Limit:
+    """Where links pass memory and compute with the links that the scenario's group has."""
+    tp = float(Layout.of(scenario).tp)
+    return _limit(scenario, "this group", Network.of(scenario).path(tp).bandwidth, 1)
+
+
+def _limit(s: Scenario, label: str, link: float, axes: int) -> Limit:
+    columns, rate = mlp_columns(s.model), s.chip.peak(s.compute_format)
+    # A group of one has no links that could be too slow.
+    if math.isinf(link):
+        return Limit(label, link, math.inf, math.inf)
+    ratio = s.chip.bandwidth / (axes * link)
+    formats = s.weight_format.bytes, s.compute_format.bytes
+    return Limit(
+        label,
+        axes * link,
+        hbm_limit(columns, s.batch, ratio, *formats),
+        compute_limit(columns, rate, link, axes),
+    )
+
+
+def limits(scenario: Scenario) -> list[Limit]:
+    """Where links pass memory and compute, with each number of axes, open or closed to rings."""
+    s = scenario
+    if s.chip.fabric.kind != "torus":
+        return [_limit(s, "all links of a chip", s.chip.link_one_way, 1)]
+    kinds = (("no wraparound", s.chip.link_one_way), ("wraparound", s.chip.link_two_way))
+    return [
+        _limit(s, f"{axes} {'axis' if axes == 1 else 'axes'}, {words}", link, axes)
+        for axes in range(1, s.chip.fabric.axes + 1)
+        for words, link in kinds
+    ]
+
+
+def one_axis_time(batch: float, d_model: float, link: float, activation_bytes: float = 2) -> float:
+    """Messages of one MLP with its hidden columns split, each collective on its own axes [s]."""
+    return 2 * activation_bytes * batch * d_model / (3 * link)
+
+
+def two_axis_time(
+    chips: ArrayLike,
+    batch: float,
+    d_model: float,
+    columns: float,
+    link: float,
+    activation_bytes: float = 2,
+) -> Array:
+    """The same with both dimensions of every matrix split, as evenly as is best [s].
+
+    References
+    ----------
+    formulas.md §11, 2-D weight-stationary.
+    """
+    root = np.sqrt(np.asarray(chips, dtype=float))
+    return np.asarray(
+        2 * math.sqrt(2) * activation_bytes * batch * math.sqrt(d_model * columns) / (root * link)
+    )
+
+
+def two_axis_crossover(d_model: float, columns: float, *, uniform: bool = False) -> float:
+    """Chips beyond which splitting both dimensions sends less than splitting one [chip].
+
+    Each collective is charged only the bandwidth of its own axes; with `uniform` all of them have
+    the whole of a chip's bandwidth, as in Pope et al. 2022.
+
+    References
+    ----------
+    formulas.md §11: ``18 F / D`` and ``4 F / D``.
+
+    Examples
+    --------
+    >>> two_axis_crossover(1, 4), two_axis_crossover(1, 4, uniform=True)
+    (72.0, 16.0)
+    """
+    return (4 if uniform else 18) * columns / d_model
+
+
+def split_times(scenario: Scenario, chips: ArrayLike) -> tuple[Array, Array]:
+    """`one_axis_time` and `two_axis_time` of a scenario's MLP over its links, against chips [s]."""
+    s = scenario
+    # A group of two has one link: what each axis of a torus, or a switch, gives.
+    link = Network.of(s).path(2.0).bandwidth
+    d, columns, size = s.model.d_model, mlp_columns(s.model), s.compute_format.bytes
+    one = one_axis_time(s.batch, d, link, size)
+    both = two_axis_time(chips, s.batch, d, columns, link, size)
+    return np.full(both.shape, one), both
+
+
+def legal_widths(scenario: Scenario) -> dict[int, list[str]]:
+    """For each power of two up to the chips, and the chips: what it does not divide, in words."""
+    s = scenario
+    widths = sorted({*(2**i for i in range(s.n_chips.bit_length())), s.n_chips})
+    return {width: layout.illegal(s.model, width) + _cut_groups(s, width) for width in widths}
+
+
+def _cut_groups(s: Scenario, width: int) -> list[str]:
+    """What a width does to quantization groups and to the vocabulary, which is padded."""
+    found = []
+    group, columns = s.weight_format.group, layout.shapes(s.model).get("MLP columns", 0)
+    if group > 1 and columns and columns % (width * group):
+        found.append(f"Groups of {group} weights are cut.")
+    if s.model.vocabulary % width:
+        padded = math.ceil(s.model.vocabulary / width) * width
+        found.append(f"The vocabulary is padded to {padded:,}.")
+    return found
+
+
+@dataclass(frozen=True)
+class PerChip:
+    """What one chip of a layout holds [byte]; copies are what it would not hold if all was split.
+
+    `expert_weights` are routed experts, `other_weights` the rest.
+    """
+
+    expert_weights: float
+    other_weights: float
+    weight_copies: float
+    kv_cache: float
+    kv_copies: float
+
+
+def per_chip(scenario: Scenario) -> PerChip:
+    """The ledger of the fullest chip."""
+    s = with_links(scenario)
+    chosen = Layout.of(s)
+    size, model = s.weight_format.bytes, s.model
+    experts = float(model.routed_params / (chosen.expert_ways() * chosen.pp)) * size
+    weights = float(chosen.weights_per_chip(model)) * size
+    cache = float(chosen.sequences(s.batch) * chosen.micro_batches) * float(
+        chosen.cache_per_chip(s, s.context)
+    )
+    shared = float(model.kv_bytes(s.context, s.kv_format)) * s.batch / s.n_chips
+    return PerChip(
+        experts,
+        weights - experts,
+        weights - model.total_params * size / s.n_chips,
+        cache,
+        max(0.0, cache - shared),
+    )
+
+
+@dataclass(frozen=True)
+class Widths:
+    """The step against a tensor-parallel width that is all of the replica.
+
+    `bound` is the textbook roofline of as many chips [s].
+    """
+
+    tp: Array
+    step: decode.StepTime
+    bound: Array
+
+
+def by_width(scenario: Scenario, tp: ArrayLike) -> Widths:
+    """Decode steps of replicas of one group of so many chips."""
+    wide = np.asarray(tp, dtype=float)
+    step = decode.step_time(with_links(scenario), layout=Layout.of_widths(wide))
+    bound = decode.step_time(replace(scenario, fidelity="bound")).total
+    return Widths(wide, step, np.asarray(bound * scenario.n_chips / wide))
+
+
+def message(scenario: Scenario) -> float:
+    """Activations that a collective of one product carries [byte] (formulas.md §11)."""
+    s = scenario
+    sequences = float(Layout.of(s).sequences(s.batch))
+    return sequences * s.model.d_model * s.compute_format.bytes
+
+
+def latency_floor(scenario: Scenario) -> float:
+    """What a step's reductions take if their messages are of no size [s] (formulas.md F3.7)."""
+    return float(decode.step_time(with_links(scenario), batch=0).communication)
+
+
+@dataclass(frozen=True)
+class LayoutRow:
+    """One layout: its widths, its step [s], token/s per chip, share of links, what memory holds."""
+
+    tp: int
+    dp: int
+    ep: int
+    pp: int
+    total: float
+    throughput_per_chip: float
+    communication: float
+    max_batch: int
+    fits: bool
+    best: bool
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """Every legal way to divide a scenario's chips, as arrays of one length.
+
+    Attributes
+    ----------
+    layout : Layout
+        Widths.
+    step : StepTime
+        The decode step of each.
+    max_batch : array
+        Sequences that memory holds.
+    fits : array
+        Whether it holds the scenario's batch.
+    """
+
+    layout: Layout
+    step: decode.StepTime
+    max_batch: Array
+    fits: NDArray[np.bool_]
+
+    @property
+    def best(self) -> int | None:
+        """The fastest one that fits; None if none does."""
+        total = np.where(self.fits & np.isfinite(self.step.total), self.step.total, np.inf)
+        return int(np.argmin(total)) if np.isfinite(total).any() else None
+
+    def rows(self) -> list[LayoutRow]:
+        """One row a layout, fastest first, those that fit before those that do not."""
+        chosen, total = self.layout, self.step.total
+        share = np.broadcast_to(self.step.charged()["communication"] / total, total.shape)
+        order = np.lexsort((total, ~self.fits))
+        return [
+            LayoutRow(
+                int(chosen.tp[i]),
+                int(chosen.dp[i]),
+                int(chosen.ep[i]),
+                int(chosen.pp[i]),
+                float(total[i]),
+                float(self.step.throughput_per_chip[i]),
+                float(share[i]),
+                int(self.max_batch[i]),
+                bool(self.fits[i]),
+                int(i) == self.best,
+            )
+            for i in order
+        ]
+
+
+def layouts(scenario: Scenario) -> Layouts:
+    """Tensor × data × pipeline widths that make the chips, with experts split and spread."""
+    s = with_links(scenario)
+    rows = [
+        (tp, dp, ep, s.n_chips // (tp * dp))
+        for tp in _divisors(s.n_chips)
+        for dp in _divisors(s.n_chips // tp)
+        for ep in sorted({1, tp * dp})
+        if _sensible(s, tp, dp, ep)
+    ] or [(s.n_chips, 1, 1, 1)]
+    tp, dp, ep, pp = np.array(rows, dtype=float).T
+    chosen = Layout.of_widths(tp, dp, ep, pp, s.micro_batches)
+    step = decode.step_time(s, layout=chosen)
+    room = (
+        s.chip.memory * s.usable_memory - chosen.weights_per_chip(s.model) * s.weight_format.bytes
+    )
+    each = chosen.cache_per_chip(s, s.context)
+    largest = chosen.dp * np.floor(np.maximum(room, 0) / np.maximum(each, 1e-12))
+    return Layouts(chosen, step, largest, (largest >= s.batch) & (room > 0))
+
+
+def _divisors(number: int) -> list[int]:
+    small = [i for i in range(1, math.isqrt(number) + 1) if number % i == 0]
+    return sorted({*small, *(number // i for i in small)})
+
+
+def _sensible(s: Scenario, tp: int, dp: int, ep: int) -> bool:
+    """Legal for the model, with work for every group and stage."""
+    pp = s.n_chips // (tp * dp)
+    wanted = dp <= s.batch and pp * dp <= max(s.batch, 1) and pp <= 16
+    return wanted and not layout.illegal(s.model, tp, ep, pp)
+
+
+def shape_words(scenario: Scenario, tp: int) -> str:
+    """The shape of a group on a torus, such as 4 × 8; empty on other fabrics."""
+    fabric = scenario.chip.fabric
+    if fabric.kind != "torus":
+        return ""
+    return " × ".join(str(length) for length in torus_shape(tp, fabric.axes))

@@ -1,0 +1,74 @@
+"""Prefill: how long a prompt takes, what may ride along with decoding, and what a cache saves."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import decode, prefill
+from pages.ui import explained, figures, prefill_figures, prefill_tables, text, verdict
+from pages.ui.frame import current_scenario, header
+
+scenario = current_scenario()
+reading = prefill.prompt_time(scenario)
+total = float(reading.total)
+step = decode.step_time(scenario)
+free = prefill.free_tokens(scenario)
+largest = prefill.largest_chunk(scenario)
+ratio = prefill.servers_ratio(total, scenario.batch, float(step.total), scenario.output)
+
+header("How long until the first token?", scenario)
+st.markdown(verdict.prefill(scenario, reading))
+caveats = verdict.prefill_caveats(scenario)
+if caveats:
+    st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
+shown = {
+    "Prefill time": text.si(total, "s"),
+    "Prompt token/s": text.rate(scenario.prompt / total),
+    "Attention share": text.percent(prefill.attention_share(scenario)),
+    "Free tokens per step": text.count(free // 1),
+    "Largest chunk": text.count(largest),
+    "Prefill : decode": text.ratio(ratio),
+}
+with st.grid(len(shown), min_column_width=128):
+    for label, value in shown.items():
+        st.metric(label, value, border=True)
+
+with st.grid(2, min_column_width=400):
+    figures.show(
+        prefill_figures.against_prompt(scenario, total),
+        key="prefill-length",
+        alt=f"Time to read a prompt against its length; {shown['Prefill time']} here.",
+    )
+    figures.show(
+        prefill_figures.against_chunk(scenario, largest, free),
+        key="prefill-chunk",
+        alt=f"Time per output token against chunk size; up to {largest:,} tokens within target.",
+    )
+st.caption(prefill_tables.chunk_sentence(scenario))
+
+work, cached, split = st.tabs(
+    ["FLOPs per layer", "Prefix cache", "Separate prefill servers"],
+    key="prefill-tabs",
+    on_change="rerun",
+)
+if work.open:
+    with work:
+        st.table(prefill_tables.layers(scenario), hide_index=True)
+        st.caption(prefill_tables.layer_notes(scenario))
+if cached.open:
+    with cached, st.grid(2, min_column_width=400):
+        figures.show(
+            prefill_figures.against_prefix(scenario),
+            key="prefill-prefix",
+            alt="Time left of the prompt against the prefix that is cached, in whole blocks.",
+        )
+        st.markdown(prefill_tables.prefix(scenario))
+if split.open:
+    with split:
+        st.markdown(prefill_tables.disaggregation(scenario, total, step))
+        st.caption(
+            "A decode replica finishes batch ÷ output requests each step; prefill replicas of the "
+            "same chips must read as many prompts. Streaming sends the cache of each layer while "
+            "the next ones are computed."
+        )
+explained.section(scenario)

@@ -1,0 +1,81 @@
+"""Sharding: how wide a replica may be split, where links take over, and which layout is best."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import decode, sharding
+from pages.ui import explained, figures, sharding_figures, sharding_tables, text, verdict
+from pages.ui.frame import current_scenario, header
+
+scenario = sharding.with_links(current_scenario())
+step = decode.step_time(scenario)
+product = sharding.matmul(scenario)
+where = sharding.current_limits(scenario)
+
+header("How wide may it be sharded?", scenario)
+st.markdown(verdict.sharding_width(scenario, step))
+st.caption(
+    "  \n".join(f":material/info: {caveat}" for caveat in verdict.sharding_caveats(scenario))
+)
+shown = {
+    "Step time": text.si(float(step.total), "s"),
+    "Matmul: weights": text.si(float(product.hbm), "s"),
+    "Matmul: FLOPs": text.si(float(product.math), "s"),
+    "Matmul: links": text.si(float(product.link), "s"),
+    "Links pass memory": text.ways(where.hbm),
+    "Links pass compute": text.ways(where.compute),
+}
+with st.grid(len(shown), min_column_width=128):
+    for label, value in shown.items():
+        st.metric(label, value, border=True)
+
+with st.grid(2, min_column_width=400):
+    figures.show(
+        sharding_figures.against_width(scenario),
+        key="sharding-width",
+        alt=f"Step time against tensor-parallel width; {shown['Step time']} in this layout.",
+    )
+    figures.show(
+        sharding_figures.matmul(scenario),
+        key="sharding-matmul",
+        alt="Memory, FLOPs and links of one MLP product against width.",
+    )
+st.caption(sharding_tables.messages(scenario))
+
+layouts, axes, split, widths, held = st.tabs(
+    ["Layouts", "Axes and rings", "One or two dimensions", "Legal widths", "Per chip"],
+    key="sharding-tabs",
+    on_change="rerun",
+)
+if layouts.open:
+    with layouts:
+        st.caption(
+            "Every way to divide these chips that the model's shapes allow; a row you choose "
+            "becomes the layout."
+        )
+        sharding_tables.layouts(scenario)
+if axes.open:
+    with axes:
+        st.markdown(sharding_tables.limits(scenario))
+        st.caption(
+            "A ring sends both ways at once; an axis without wraparound is a line and sends one "
+            "way. Compute is passed at M F W / C, memory at F W / (B W_HBM) with the bytes of "
+            "weights over those of activations."
+        )
+if split.open:
+    with split, st.grid(2, min_column_width=400):
+        figures.show(
+            sharding_figures.two_axes(scenario),
+            key="sharding-two",
+            alt="Messages of one MLP against chips, with one and with both dimensions split.",
+        )
+        st.markdown(sharding_tables.two_axes(scenario))
+if widths.open:
+    with widths:
+        st.markdown(sharding_tables.widths(scenario))
+if held.open:
+    with held:
+        st.markdown(sharding_tables.per_chip(scenario))
+        st.caption("Copies: what this chip would not hold if everything were split evenly.")
+explained.section(scenario)

@@ -1,0 +1,123 @@
+"""Line charts of several quantities against one, the plainest of the ledger's charts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from pages.ui import figures, kv_figures, palette
+
+Array = NDArray[np.float64]
+Line = tuple[Array, palette.Quantity]
+
+TOTAL = palette.Quantity("total", palette.INK)
+
+
+def chart(
+    x: Array,
+    lines: Mapping[str, Line],
+    *,
+    x_title: str,
+    y_title: str,
+    unit: str,
+    now: tuple[float, float, str] | None = None,
+    rules: Sequence[tuple[str, float, str]] = (),
+    x_ticks: Mapping[float, str] | None = None,
+    log_y: bool = True,
+    decades: float = 4.0,
+) -> go.Figure:
+    """Lines over a logarithmic axis, values given in what `y_title` says.
+
+    Parameters
+    ----------
+    x : array
+        Where the lines have their points.
+    lines : mapping
+        Name to values and look; the first is drawn on top and thick.
+    unit : str
+        Behind each value in the hover.
+    now : tuple, optional
+        The scenario: a marker at x and y with a label.
+    rules : sequence
+        Lines across: axis, place, label.
+    x_ticks : mapping, optional
+        Where the x axis is labelled; 1, 2, 5 steps otherwise.
+    decades : float
+        How far below the largest value a logarithmic axis may reach.
+    """
+    data: list[dict[str, Any]] = []
+    names = list(lines)
+    for name in [*names[1:], names[0]]:
+        values, look = lines[name]
+        if log_y:
+            # A logarithmic axis has no place for nothing.
+            values = np.where(values > 0, values, np.nan)
+        data.append({
+            "type": "scatter", "mode": "lines", "x": x, "y": values, "name": name,
+            "line": {
+                "color": look.colour, "dash": look.dash, "width": 3 if name == names[0] else 2,
+            },
+            "hovertemplate": f"{name}<br>%{{x:,.0f}}<br>%{{y:.3~r}} {unit}<extra></extra>",
+        })  # fmt: skip
+    if now is not None and math.isfinite(now[1]):
+        middle = math.sqrt(float(x[0]) * float(x[-1]))
+        data.append(figures.marker(*now, right=now[0] < middle))
+    legend = [
+        figures.key(name, look.colour, figures.DASH_GLYPHS[look.dash])
+        for name, (_, look) in lines.items()
+    ]
+    rows = figures.wrapped(legend)
+    extent, low, high = _extent([values for values, _ in lines.values()], rules, log_y, decades)
+    across = (
+        {"tickvals": list(x_ticks), "ticktext": list(x_ticks.values())}
+        if x_ticks is not None
+        else figures.ticks(float(x[0]), float(x[-1]), True)
+    )
+    layout = {
+        **kv_figures.frame(66, legend_rows=len(rows)),
+        "xaxis": {
+            "type": "log", "range": [math.log10(x[0]), math.log10(x[-1])], "automargin": False,
+            "title": {"text": x_title, "standoff": 8}, **across,
+        },
+        "yaxis": {
+            "type": "log" if log_y else "linear", "range": extent, "automargin": False,
+            "title": {"text": y_title}, **figures.ticks(low, high, log_y),
+        },
+        "shapes": [
+            *_rules(x, rules),
+            figures.legend(*rows),
+        ],
+    }  # fmt: skip
+    return figures.figure(data, layout)
+
+
+def _rules(x: Array, rules: Sequence[tuple[str, float, str]]) -> list[dict[str, Any]]:
+    """Lines across with a level label each, on the side where there is room, one below another."""
+    middle, drawn = math.sqrt(float(x[0]) * float(x[-1])), []
+    for i, (axis, at, label) in enumerate(rules):
+        rule = kv_figures.rule(axis, at, "dot", label)
+        if axis == "x":
+            rule["y1"] = 1 - 0.09 * i
+            side = "left" if at < middle else "right"
+            rule["label"] |= {"textangle": 0, "xanchor": side, "yanchor": "top", "padding": 5}
+        drawn.append(rule)
+    return drawn
+
+
+def _extent(
+    values: list[Array], rules: Sequence[tuple[str, float, str]], log: bool, decades: float
+) -> tuple[list[float], float, float]:
+    flat = np.concatenate([np.ravel(v) for v in values])
+    flat = flat[np.isfinite(flat) & (flat > 0)]
+    if not flat.size:
+        flat = np.array([0.1, 1.0])
+    high = max(float(flat.max()), *(at for axis, at, _ in rules if axis == "y"), 0.0)
+    if not log:
+        return [0.0, 1.1 * high], 0.0, high
+    low = max(float(flat.min()), high / 10**decades)
+    return [math.log10(low) - 0.08, math.log10(high) + 0.12], low, high

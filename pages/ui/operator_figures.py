@@ -1,0 +1,106 @@
+"""Charts of what a step is made of: each operator, and the experts that a batch reads."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from calc.decode import StepTime
+from pages.ui import figures, kv_figures, palette, text
+
+Array = NDArray[np.float64]
+ROW = 27
+
+
+def operators(step: StepTime) -> go.Figure:
+    """Both sides of each operator as bars, with the side that binds it in words."""
+    rows = step.work.by_name()
+    sides = [
+        ("weight_read", [0.0 if r.cache else r.read for r in rows]),
+        ("kv_read", [r.read if r.cache else 0.0 for r in rows]),
+        ("linear_compute", [0.0 if r.cache else r.compute for r in rows]),
+        ("attention_compute", [r.compute if r.cache else 0.0 for r in rows]),
+    ]
+    names = [r.name for r in rows]
+    words = [f"{text.si(r.time, 's')}, {'compute' if r.compute_bound else 'memory'}" for r in rows]
+    others = {name: float(time) for name, time in step.work.transfers.items()}
+    if float(step.overhead):
+        others["overhead"] = float(step.overhead)
+    reach = max([*(max(r.read, r.compute) for r in rows), *others.values()])
+    data = [_bars(names, times, palette.QUANTITIES[quantity]) for quantity, times in sides]
+    for name, time in others.items():
+        look = palette.QUANTITIES["overhead" if name == "overhead" else "communication"]
+        data.append(_bars([name], [time], look))
+    labels = [*words, *(text.si(time, "s") for time in others.values())]
+    ends = [*(max(r.read, r.compute) for r in rows), *others.values()]
+    data.append({
+        "type": "scatter", "mode": "text", "x": [end * figures.MILLI for end in ends],
+        "y": [*names, *others], "text": [f"  {label}" for label in labels],
+        "textposition": "middle right", "cliponaxis": False, "hoverinfo": "skip",
+    })  # fmt: skip
+    number = len(rows) + len(others)
+    legend = [
+        figures.key(palette.QUANTITIES[q].label, palette.QUANTITIES[q].colour, "■")
+        for q, times in sides if any(times)
+    ]  # fmt: skip
+    layout = {
+        **kv_figures.frame(158, legend_rows=len(figures.wrapped(legend))),
+        "height": 118 + ROW * number,
+        "barmode": "group", "bargap": 0.25, "bargroupgap": 0.0,
+        "xaxis": {
+            "title": {"text": "Time per step (ms)", "standoff": 8},
+            "automargin": False, "range": [0, 1.9 * reach * figures.MILLI], "nticks": 6,
+        },
+        "yaxis": {
+            "autorange": "reversed", "automargin": False, "ticksuffix": "  ", "showgrid": False,
+            "type": "category", "categoryorder": "array", "categoryarray": [*names, *others],
+        },
+        "shapes": [figures.legend(*figures.wrapped(legend))],
+    }  # fmt: skip
+    return figures.figure(data, layout)
+
+
+def _bars(names: list[str], times: list[float], look: palette.Quantity) -> dict[str, Any]:
+    kept = [(n, t) for n, t in zip(names, times, strict=True) if t > 0]
+    return {
+        "type": "bar", "orientation": "h", "name": look.label, "width": 0.34,
+        "offset": 0.0 if "FLOPs" in look.label else -0.34,
+        "y": [n for n, _ in kept], "x": [t * figures.MILLI for _, t in kept],
+        "marker": {"color": look.colour},
+        "hovertemplate": f"%{{y}}<br>{look.label} %{{x:.3~r}} ms<extra></extra>",
+    }  # fmt: skip
+
+
+def expert_traffic(
+    batch: Array, share: Array, uniform: Array | None, least: float, now: tuple[float, float]
+) -> go.Figure:
+    """Share of the routed experts that a step reads, between its two limits."""
+    blue = palette.QUANTITIES["weights"].colour
+    hover = "batch %{x:,.0f}<br>%{y:.3~r} % of the routed weights<extra></extra>"
+    data = [{
+        "type": "scatter", "mode": "lines", "x": batch, "y": 100 * share, "hovertemplate": hover,
+        "line": {"color": blue, "width": 3},
+    }]  # fmt: skip
+    legend = [figures.key("read in a step", blue, "━━")]
+    if uniform is not None:
+        data.append({
+            "type": "scatter", "mode": "lines", "x": batch, "y": 100 * uniform,
+            "hoverinfo": "skip", "line": {"color": blue, "width": 1.5, "dash": "dash"},
+        })  # fmt: skip
+        legend.append(figures.key("uniform routing", blue, "╍╍"))
+    legend.append(figures.key("top-k: all tokens agree", palette.RULE, "┅┅"))
+    data.append(figures.marker(now[0], 100 * now[1], f"{100 * now[1]:.3g} %", right=now[0] < 64))
+    layout = {
+        **kv_figures.frame(62),
+        "xaxis": figures.batch_axis(float(2 ** math.ceil(math.log2(batch[-1])))),
+        "yaxis": {
+            "title": {"text": "Routed experts read (%)"}, "tickvals": [0, 20, 40, 60, 80, 100],
+            "range": [0, 118], "automargin": False,
+        },
+        "shapes": [kv_figures.rule("y", 100 * least, "dot"), figures.legend(legend)],
+    }  # fmt: skip
+    return figures.figure(data, layout)
