@@ -10,16 +10,17 @@ import streamlit as st
 from calc import scenario
 from pages.ui import frame, link, sidebar
 
-CORE, PREFILL, LAYOUT, SPECULATION = sidebar.CORE, *sidebar.FOLDED
+CORE, PREFILL, LAYOUT, LOSSES, SPECULATION = sidebar.CORE, *sidebar.FOLDED
+COMMON = (CORE, LAYOUT, LOSSES)
 
 # One line a page: its file, its title, the groups of fields that it uses and, of those, which it
 # unfolds; and the fields that it has no use for.
 PAGES = {
-    "pages/decode.py": ("Decode", (CORE, LAYOUT), (), ()),
-    "pages/prefill.py": ("Prefill", (CORE, LAYOUT, PREFILL), (PREFILL,), ()),
-    "pages/kv_cache.py": ("KV cache", (CORE, LAYOUT), (), ("batch",)),
-    "pages/sharding.py": ("Sharding", (CORE, LAYOUT), (LAYOUT,), ("fidelity",)),
-    "pages/speculative.py": ("Speculation", (CORE, LAYOUT, SPECULATION), (SPECULATION,), ()),
+    "pages/decode.py": ("Decode", COMMON, (), ()),
+    "pages/prefill.py": ("Prefill", (*COMMON, PREFILL), (PREFILL,), ()),
+    "pages/kv_cache.py": ("KV cache", COMMON, (), ("batch",)),
+    "pages/sharding.py": ("Sharding", COMMON, (LAYOUT,), ("fidelity",)),
+    "pages/speculative.py": ("Speculation", (*COMMON, SPECULATION), (SPECULATION,), ()),
     "pages/about.py": ("About", ("Model", "Hardware"), (), ("n_chips", "usable_memory")),
 }
 

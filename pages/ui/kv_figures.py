@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from pages.ui import figures, palette, text
@@ -22,7 +21,7 @@ LINES = (
 )  # fmt: skip
 
 
-def bars(values: Mapping[str, float], words: Mapping[str, str], title: str) -> go.Figure:
+def bars(values: Mapping[str, float], words: Mapping[str, str], title: str) -> figures.Chart:
     """One bar a variant on a logarithmic scale, its value written beside it."""
     names = list(values)
     shown = np.array([values[name] for name in names], dtype=float)
@@ -52,7 +51,7 @@ def bars(values: Mapping[str, float], words: Mapping[str, str], title: str) -> g
 
 def against_context(
     context: Array, held: Mapping[str, Array], weights: float, now: float
-) -> go.Figure:
+) -> figures.Chart:
     """Cache of one sequence against context, log-log, with the weights as a reference line."""
     data: list[dict[str, Any]] = []
     rows: list[str] = []
@@ -92,23 +91,23 @@ def against_context(
     return figures.figure(data, layout)
 
 
-def intensity(values: Mapping[str, float], ridges: Mapping[str, float]) -> go.Figure:
+def intensity(values: Mapping[str, float], ridges: Mapping[str, float]) -> figures.Chart:
     """Arithmetic intensity of decode attention, against the ridge points of the chip."""
     words = {name: text.intensity(value) for name, value in values.items()}
     drawn = bars(values, words, "Decode attention, FLOP per byte of cache")
     known = {name: ridge for name, ridge in ridges.items() if ridge > 0}
     reach = max([*values.values(), *known.values()], default=1.0)
-    start = drawn.layout.xaxis.range[0]
-    drawn.layout.xaxis.range = [start, math.log10(reach) + 0.5]
-    drawn.layout.shapes = [
+    axis = drawn.layout["xaxis"]
+    shapes = [
         rule("x", ridge, "dash", f"ridge {name}, {ridge:,.0f}") for name, ridge in known.items()
     ]
-    return drawn
+    wider = {**axis, "range": [axis["range"][0], math.log10(reach) + 0.5]}
+    return figures.figure(drawn.data, {**drawn.layout, "xaxis": wider, "shapes": shapes})
 
 
 def utilisation(
     length: Array, paged: Array, contiguous: Array, now: float, block: int
-) -> go.Figure:
+) -> figures.Chart:
     """Share of reserved cache that holds tokens, paged and contiguous, against mean length."""
     series = ((f"blocks of {block}", paged, LINES[1]), ("contiguous", contiguous, LINES[0]))
     data = [

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from pages.ui import figures, kv_figures, palette
@@ -30,7 +29,7 @@ def chart(
     x_ticks: Mapping[float, str] | None = None,
     log_y: bool = True,
     decades: float = 4.0,
-) -> go.Figure:
+) -> figures.Chart:
     """Lines over a logarithmic axis, values given in what `y_title` says.
 
     Parameters

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from calc.decode import StepTime
@@ -16,7 +15,7 @@ Array = NDArray[np.float64]
 ROW = 27
 
 
-def operators(step: StepTime) -> go.Figure:
+def operators(step: StepTime) -> figures.Chart:
     """Both sides of each operator as bars, with the side that binds it in words."""
     rows = step.work.by_name()
     sides = [
@@ -77,7 +76,7 @@ def _bars(names: list[str], times: list[float], look: palette.Quantity) -> dict[
 
 def expert_traffic(
     batch: Array, share: Array, uniform: Array | None, least: float, now: tuple[float, float]
-) -> go.Figure:
+) -> figures.Chart:
     """Share of the routed experts that a step reads, between its two limits."""
     blue = palette.QUANTITIES["weights"].colour
     hover = "batch %{x:,.0f}<br>%{y:.3~r} % of the routed weights<extra></extra>"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from calc import Scenario, prefill
-from pages.ui import lines, palette, text
+from pages.ui import figures, lines, palette, text
 
 Array = NDArray[np.float64]
 
 _LOOKS = palette.QUANTITIES
 
 
-def against_prompt(scenario: Scenario, total: float) -> go.Figure:
+def against_prompt(scenario: Scenario, total: float) -> figures.Chart:
     """Time of a prompt and its terms against its length, log-log."""
     length = _lengths(scenario.prompt)
     terms = prefill.terms(scenario, length)
@@ -57,7 +56,7 @@ def _token_ticks(length: Array) -> dict[float, str]:
     return {m: f"{m / 1024:,.0f}k" if m >= 1024 else f"{m:,.0f}" for m in marks}
 
 
-def against_chunk(scenario: Scenario, largest: int, free: float) -> go.Figure:
+def against_chunk(scenario: Scenario, largest: int, free: float) -> figures.Chart:
     """Time per token of the decoding batch against the prompt tokens that a step takes along."""
     size = np.unique(np.round(np.geomspace(1, max(scenario.prompt, 2), 90)))
     step = prefill.chunked_step(scenario, size)
@@ -86,7 +85,7 @@ def against_chunk(scenario: Scenario, largest: int, free: float) -> go.Figure:
     )
 
 
-def against_prefix(scenario: Scenario) -> go.Figure:
+def against_prefix(scenario: Scenario) -> figures.Chart:
     """Time left of a prompt against how much of it is cached."""
     prefix = np.unique(np.round(np.linspace(0, scenario.prompt - 1, 257)))
     whole = float(prefill.prompt_time(scenario, known=0).total)
@@ -101,7 +100,8 @@ def against_prefix(scenario: Scenario) -> go.Figure:
         now=(max(scenario.prefix_hit, 1), 100 * here / whole, f"{100 * here / whole:.3g} %"),
         log_y=False,
     )
-    figure.layout.xaxis.update({
-        "type": "linear", "range": [0, scenario.prompt], "tickvals": None, "nticks": 7,
-    })  # fmt: skip
-    return figure
+    axis = {
+        "type": "linear", "range": [0, scenario.prompt], "nticks": 7, "automargin": False,
+        "title": figure.layout["xaxis"]["title"],
+    }  # fmt: skip
+    return figures.figure(figure.data, {**figure.layout, "xaxis": axis})

@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import plotly
-import plotly.graph_objects as go
 import streamlit as st
 from streamlit.components.v1 import declare_component
 
@@ -32,12 +31,20 @@ _CSS = """
 """
 
 
-def show(figure: go.Figure, key: str, alt: str, revision: str = "") -> None:
+class Drawn(Protocol):
+    """A chart: its layout as a plain dict, and the whole as the text that plotly.js reads."""
+
+    layout: dict[str, Any]
+
+    def to_json(self) -> str: ...
+
+
+def show(figure: Drawn, key: str, alt: str, revision: str = "") -> None:
     """Draw a figure.
 
     Parameters
     ----------
-    figure : go.Figure
+    figure : Drawn
         May use `palette.INK` for whatever has the text's colour.
     key : str
         Identity of the place on the page; the node there is kept.
@@ -56,7 +63,7 @@ def show(figure: go.Figure, key: str, alt: str, revision: str = "") -> None:
             "spec": figure.to_json(),
             "alt": alt,
             "ink": palette.INK,
-            "height": figure.layout.height,
+            "height": figure.layout["height"],
             "revision": revision or key,
             "library": f"component/{library.name}/plotly.min.js?v={plotly.__version__}",
         },
@@ -74,7 +81,7 @@ def _component() -> Callable[..., Any]:
     )
 
 
-def _show_stock(figure: go.Figure, key: str, alt: str) -> None:
+def _show_stock(figure: Drawn, key: str, alt: str) -> None:
     ink = palette.ink(st.context.theme.type == "dark")
     coloured = plotly.io.from_json(figure.to_json().replace(palette.INK, ink))
     st.plotly_chart(coloured, key=key, alt=alt)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from calc import Scenario, sharding
-from pages.ui import lines, palette, text
+from pages.ui import figures, lines, palette, text
 
 Array = NDArray[np.float64]
 
@@ -27,7 +26,7 @@ def _ticks(widths: Array) -> dict[float, str]:
     return {mark: f"{mark:,.0f}" for mark in (marks if len(marks) <= 11 else marks[::2])}
 
 
-def against_width(scenario: Scenario) -> go.Figure:
+def against_width(scenario: Scenario) -> figures.Chart:
     """The decode step against the width when one group is all of the replica."""
     widths, at = _widths(scenario), sharding.width(scenario)
     swept = sharding.by_width(scenario, widths)
@@ -52,7 +51,7 @@ def against_width(scenario: Scenario) -> go.Figure:
     )
 
 
-def matmul(scenario: Scenario) -> go.Figure:
+def matmul(scenario: Scenario) -> figures.Chart:
     """Memory, arithmetic and links of one MLP product against the width."""
     widths = _widths(scenario)[1:]
     times = sharding.matmul(scenario, widths)
@@ -80,7 +79,7 @@ def matmul(scenario: Scenario) -> go.Figure:
     )
 
 
-def two_axes(scenario: Scenario) -> go.Figure:
+def two_axes(scenario: Scenario) -> figures.Chart:
     """Messages of one MLP with one and with both dimensions of its matrices split."""
     chips = np.geomspace(4, 1024, 60)
     one, two = sharding.split_times(scenario, chips)

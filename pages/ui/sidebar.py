@@ -30,10 +30,12 @@ FOLDED: dict[str, Rows] = {
         ("chunk", "tpot_target"),
         ("prefix_hit", "kv_block"),
     ),
-    "Layout and losses": (
+    "Layout": (
         ("tensor_parallel", "attention_dp"),
         ("expert_parallel", "pipeline"),
         ("micro_batches", "kv_sharding"),
+    ),
+    "Links and losses": (
         ("hop_latency", "scale_out"),
         ("routing_skew", "load_imbalance"),
         ("overlap", "link_overlap"),
@@ -232,7 +234,8 @@ def _folded(
     with st.expander(
         group, expanded=unfolded, key=f"group-{group}-{unfolded}", on_change="rerun"
     ) as fold:
-        for row in rows:
+        # Nothing to draw, nothing to hold a place for.
+        for row in rows if fold.open or keeps else ():
             with st.container():
                 if fold.open or held(FIELDS[name].key for name in row):
                     values |= _row(row, offered)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from pages.ui import figures, kv_figures, palette, text
@@ -25,7 +24,7 @@ def against_batch(
     *,
     now: tuple[float, float],
     free: float,
-) -> go.Figure:
+) -> figures.Chart:
     """Speed-up against batch at several contexts, each dotted from where memory is full.
 
     The batch up to which verification is free and the losing region are marked.
@@ -68,7 +67,7 @@ def against_batch(
 
 def against_length(
     drafted: Array, free: Array, real: Array, *, best: int, best_real: int, batch: int
-) -> go.Figure:
+) -> figures.Chart:
     """Speed-up against draft length: batch-free, and at the scenario's batch."""
     hover = "{}<br>%{{x}} drafted<br>%{{y:.3~r}} ×<extra></extra>"
     data = [
@@ -95,7 +94,9 @@ def against_length(
     return figures.figure(data, layout)
 
 
-def tokens(drafted: Array, series: Mapping[float, Array], alpha: float, own: Array) -> go.Figure:
+def tokens(
+    drafted: Array, series: Mapping[float, Array], alpha: float, own: Array
+) -> figures.Chart:
     """Tokens per verification against draft length, one acceptance emphasised."""
     data = [
         _line(drafted, values, palette.RULE, "solid", 1.5,
@@ -138,7 +139,9 @@ def tokens(drafted: Array, series: Mapping[float, Array], alpha: float, own: Arr
     return figures.figure(data, layout)
 
 
-def speed_map(alpha: Array, drafted: Array, speed: Array, now: tuple[float, float]) -> go.Figure:
+def speed_map(
+    alpha: Array, drafted: Array, speed: Array, now: tuple[float, float]
+) -> figures.Chart:
     """Batch-free speed-up over acceptance and draft length, with the line where it breaks even."""
     data: list[Dict] = [
         {
@@ -164,7 +167,7 @@ def speed_map(alpha: Array, drafted: Array, speed: Array, now: tuple[float, floa
     return figures.figure(data, layout)
 
 
-def overlap(names: Sequence[str], p: Array, q: Array) -> go.Figure:
+def overlap(names: Sequence[str], p: Array, q: Array) -> figures.Chart:
     """Target and draft distributions side by side, and what they share."""
     shared = np.minimum(p, q)
     data = [

@@ -10,6 +10,8 @@ from axe_playwright_python.sync_playwright import Axe
 from browser.environment import serve
 from playwright.sync_api import Browser, Page, expect
 
+from calc.scenario import BY_KEY
+
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 METRIC = "[data-testid=stMetric]"
 
@@ -137,10 +139,7 @@ def test_a_shared_link_reproduces_the_numbers_in_a_new_browser(
     code = tab.get_by_test_id("stCode")
     expect(code).to_be_visible()
     shared = code.inner_text().strip().replace("\n", "")
-    assert set(parse_qs(urlparse(shared).query)) == {
-        "v", "model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r",
-        "t", "tk", "tp",
-    }  # fmt: skip
+    assert set(parse_qs(urlparse(shared).query)) == {"v", *BY_KEY}
     other = chromium.new_context().new_page()
     visit(other, shared)
     for label in ("Step time", "Token/s per chip", "Largest batch", "USD per Mtoken"):
@@ -287,12 +286,69 @@ def test_the_bench_travels_in_the_link(tab: Page, app: str) -> None:
     no_exception(tab)
 
 
+def test_the_fidelity_switch_and_a_layout_travel_in_the_link(tab: Page, app: str) -> None:
+    visit(tab, app)
+    tab.get_by_role("radio", name="operators").click()
+    expect_metric(tab, "Step time", "13.8 ms")
+    expect_charts(tab, 3)
+    tab.get_by_text("Layout", exact=True).click()
+    box = tab.get_by_label("Data parallel", exact=True)
+    box.fill("2")
+    box.press("Enter")
+    expect(tab.get_by_text("fidelity: operators, TP 8, DP 2")).to_be_visible()
+    step = metric(tab, "Step time")
+    tab.wait_for_selector(IDLE)
+    assert query(tab) == {"f": ["operators"], "dp": ["2"]}
+    tab.get_by_role("link", name="Sharding").first.click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("How wide may it be sharded?")
+    expect_metric(tab, "Step time", step)
+    tab.get_by_role("link", name="Decode").first.click()
+    expect_metric(tab, "Step time", step)
+    tab.wait_for_selector(IDLE)
+    assert query(tab) == {"f": ["operators"], "dp": ["2"]}
+    no_exception(tab)
+
+
+def test_a_layout_is_applied_with_a_click(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/sharding?model=deepseek-v3&chip=h200&n=32&w=fp8&c=fp8&b=256")
+    expect_charts(tab)
+    before = metric(tab, "Step time")
+    table = tab.get_by_test_id("stDataFrame").locator(".dvn-scroller")
+    expect(table).to_be_visible()
+    tab.wait_for_selector(IDLE)
+    # The box that selects the first row, which is the best.
+    table.click(position={"x": 18, "y": 54})
+    expect(tab).to_have_url(re.compile("ep=32"))
+    expect(tab).to_have_url(re.compile("f=operators"))
+    expect(tab.get_by_text("EP 32")).to_be_visible()
+    assert metric(tab, "Step time") != before
+    no_exception(tab)
+
+
+PAGE_TABS = [
+    ("prefill", ("Prefix cache", "Separate prefill servers", "FLOPs per layer")),
+    ("sharding", ("Axes and rings", "One or two dimensions", "Legal widths", "Per chip")),
+]
+
+
+@pytest.mark.parametrize(("path", "names"), PAGE_TABS)
+def test_every_tab_is_drawn(tab: Page, app: str, path: str, names: tuple[str, ...]) -> None:
+    visit(tab, f"{app}/{path}")
+    expect_charts(tab, 2)
+    for name in names:
+        tab.get_by_role("tab", name=name).click()
+        tab.wait_for_selector(IDLE)
+        expect(tab.get_by_role("tabpanel").locator("table, .js-plotly-plot").first).to_be_visible()
+        no_exception(tab)
+
+
+PATHS = ["", "prefill", "kv_cache", "sharding", "speculative", "about"]
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), SIZES)
-@pytest.mark.parametrize("path", ["", "kv_cache", "speculative", "about"])
+@pytest.mark.parametrize("path", PATHS)
 def test_nothing_overflows(
     chromium: Browser, app: str, path: str, width: int, height: int, theme: str
 ) -> None:
@@ -314,7 +370,7 @@ def test_nothing_overflows(
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["", "kv_cache", "speculative", "about"])
+@pytest.mark.parametrize("path", PATHS)
 def test_axe_finds_nothing_serious(chromium: Browser, app: str, path: str, theme: str) -> None:
     context = chromium.new_context(
         viewport={"width": 1440, "height": 900},
