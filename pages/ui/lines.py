@@ -104,6 +104,8 @@ def _rules(x: Array, rules: Sequence[tuple[str, float, str]]) -> list[dict[str, 
             rule["y1"] = 1 - 0.09 * i
             side = "left" if at < middle else "right"
             rule["label"] |= {"textangle": 0, "xanchor": side, "yanchor": "top", "padding": 5}
+        else:
+            rule["label"] |= {"yanchor": "top", "padding": 4}
         drawn.append(rule)
     return drawn
 
