@@ -10,8 +10,8 @@ import streamlit as st
 from calc import scenario
 from pages.ui import frame, link, sidebar
 
-CORE, PREFILL, LAYOUT, LOSSES, SPECULATION = sidebar.CORE, *sidebar.FOLDED
-COMMON = (CORE, LAYOUT, LOSSES)
+CORE, PREFILL, LAYOUT, LOSSES, PRICE, SPECULATION = sidebar.CORE, *sidebar.FOLDED
+COMMON = (CORE, LAYOUT, LOSSES, PRICE)
 
 # One line a page: its file, its title, the groups of fields that it uses and, of those, which it
 # unfolds; and the fields that it has no use for.
@@ -20,6 +20,9 @@ PAGES = {
     "pages/prefill.py": ("Prefill", (*COMMON, PREFILL), (PREFILL,), ()),
     "pages/kv_cache.py": ("KV cache", COMMON, (), ("batch",)),
     "pages/sharding.py": ("Sharding", COMMON, (LAYOUT,), ("fidelity",)),
+    "pages/capacity.py": ("Capacity", (*COMMON, PREFILL), (), ("prompt", "mfu")),
+    "pages/quantization.py": ("Quantization", COMMON, (), ()),
+    "pages/cost.py": ("Cost", (*COMMON, PREFILL), (PRICE,), ()),
     "pages/speculative.py": ("Speculation", (*COMMON, SPECULATION), (SPECULATION,), ()),
     "pages/about.py": ("About", ("Model", "Hardware"), (), ("n_chips", "usable_memory")),
 }

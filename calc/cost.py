@@ -1,26 +1,122 @@
-"""What tokens cost."""
+"""What tokens and requests cost, in dollars and in joules, with every chip always busy."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calc.chip import Chip
 from calc.decode import StepTime
+from calc.formats import NumberFormat
 from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
 
 SECONDS_PER_HOUR = 3600.0
 
 
-def per_million_tokens(scenario: Scenario, step: StepTime) -> NDArray[np.float64]:
-    """Price of a million generated tokens with the chips always busy [USD]; nan without a price.
+def price(scenario: Scenario) -> float:
+    """Price of one chip [USD/hour]: the scenario's own or the preset's; nan if there is none."""
+    preset = scenario.chip.price.usd_per_hour if scenario.chip.price else math.nan
+    return scenario.price or preset
 
-    .. math:: \\frac{p}{3600 \\cdot \\text{tokens per second per chip}} \\cdot 10^6
+
+def power(scenario: Scenario) -> float:
+    """Power of one chip [W]: the scenario's own or the preset's; nan if there is none."""
+    return scenario.power or scenario.chip.power
+
+
+def per_million(price: float, tokens_per_second: ArrayLike) -> Array:
+    """Price of a million tokens [USD].
+
+    .. math:: \\frac{p}{3600\\,X}\\,10^6
+
+    Parameters
+    ----------
+    price : float
+        Of whatever makes the tokens [USD/hour].
+    tokens_per_second : array_like
+        What it makes [token/s].
 
     References
     ----------
-    formulas.md F8.12.
+    Seed 004; formulas.md F8.12.
+
+    Examples
+    --------
+    >>> round(float(per_million(2.0, 100.0)), 3)
+    5.556
     """
-    price = scenario.chip.price.usd_per_hour if scenario.chip.price else math.nan
-    return np.asarray(price / SECONDS_PER_HOUR / step.throughput_per_chip * 1e6)
+    made = np.asarray(tokens_per_second, dtype=float)
+    return np.asarray(price / SECONDS_PER_HOUR / made * 1e6)
+
+
+def per_million_tokens(scenario: Scenario, step: StepTime) -> Array:
+    """Price of a million generated tokens [USD]; nan without a price."""
+    return per_million(price(scenario), step.throughput_per_chip)
+
+
+def per_million_input_tokens(scenario: Scenario, prompt_time: float) -> float:
+    """Price of a million prompt tokens, prompts read one after another [USD]."""
+    s = scenario
+    return float(per_million(s.n_chips * price(s), s.prompt / prompt_time))
+
+
+def per_thousand_requests(
+    price: float, output: float, tokens_per_second: float, prompts_per_second: float = math.inf
+) -> float:
+    """Price of a thousand requests, decoding and prefill on machines of one price [USD].
+
+    Parameters
+    ----------
+    price : float
+        Of one machine of either kind [USD/hour].
+    output : float
+        Tokens that a request generates [token].
+    tokens_per_second, prompts_per_second : float
+        What a decoding machine and a prefill machine do.
+
+    References
+    ----------
+    Seed 004; formulas.md F8.12.
+
+    Examples
+    --------
+    >>> round(per_thousand_requests(2.0, 200, 100.0, 100 / 60), 3)
+    1.444
+    """
+    seconds = output / tokens_per_second + 1 / prompts_per_second
+    return 1000 * seconds * price / SECONDS_PER_HOUR
+
+
+def requests(scenario: Scenario, step: StepTime, prompt_time: float) -> float:
+    """Price of a thousand of the scenario's requests on its own replica [USD]."""
+    s = scenario
+    made, read = float(step.throughput), 1 / prompt_time
+    return per_thousand_requests(s.n_chips * price(s), s.output, made, read)
+
+
+def flops_per_usd(chip_price: float, chip: Chip, compute_format: NumberFormat) -> float:
+    """FLOPs at the dense peak that a dollar buys [FLOP/USD] (seed 001 §12).
+
+    >>> v5e = Chip("v5e", "", "", 16e9, 8.2e11, {"bf16": 1.97e14})
+    >>> f"{flops_per_usd(1.2, v5e, NumberFormat('bf16', '', 16, 'bf16')):.2e}"
+    '5.91e+17'
+    """
+    return SECONDS_PER_HOUR * chip.peak(compute_format) / chip_price
+
+
+def tokens_per_joule(scenario: Scenario, step: StepTime) -> Array:
+    """Tokens that a joule makes at the chips' power [token/J]; nan if none is published (F8.13)."""
+    return np.asarray(step.throughput_per_chip / power(scenario))
+
+
+def kilowatt_hours_per_year(watts: float) -> float:
+    """Energy of a year at constant power [kWh].
+
+    >>> kilowatt_hours_per_year(800)
+    7008.0
+    """
+    return watts * 8760 / 1000

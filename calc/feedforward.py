@@ -28,6 +28,8 @@ class Part:
         Hidden width of one expert, which tensor parallelism splits; 0 where it splits nothing.
     experts, top_k : int
         How many there are, and how many of them a token uses.
+    bias : int
+        Of `params`, those that are no matrix, which checkpoints leave unquantized.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Part:
     columns: int = 0
     experts: int = 1
     top_k: int = 1
+    bias: int = 0
 
     @property
     def routed(self) -> bool:
@@ -184,7 +187,7 @@ class MixtureOfExperts(FeedForward):
         )
         return (
             *(part for part in always if part.params),
-            Part("routed experts", expert, self.expert_width, self.experts, self.top_k),
+            Part("routed experts", expert, self.expert_width, self.experts, self.top_k, bias),
         )
 
 

@@ -5,7 +5,8 @@ Everything is over all chips of the replica.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,8 @@ from calc.layout import Layout
 from calc.scenario import FIELDS, Quantity, Scenario
 
 Array = NDArray[np.float64]
+
+_SCORE_BYTES = 4  # scores of the vocabulary are sampled in fp32
 
 
 def weights(scenario: Scenario) -> float:
@@ -55,8 +58,39 @@ def _groups(scenario: Scenario) -> int:
 
 
 def capacity(scenario: Scenario) -> float:
-    """Memory that weights and cache may fill [byte]."""
-    return scenario.n_chips * scenario.chip.memory * scenario.usable_memory
+    """Memory that weights and cache may fill, the engine's own taken off [byte]."""
+    s = scenario
+    return s.n_chips * max(0.0, s.chip.memory * s.usable_memory - s.runtime_memory)
+
+
+def activations_per_chip(scenario: Scenario, layout: Layout) -> Array:
+    """Activations at their largest for one decoding sequence, on one chip of its group [byte].
+
+    The residual stream, the wider of queries, keys and values or hidden columns, and the scores of
+    the vocabulary.
+
+    References
+    ----------
+    formulas.md F6.1.
+    """
+    s, model = scenario, scenario.model
+    columns = [
+        sum(part.top_k * part.columns for part in block.feedforward.parts(model.d_model))
+        for block in model.blocks
+    ]
+    splits = [block.attention.split for block in model.blocks]
+    queries = [split.query_elements + 2 * split.output_elements for split in splits]
+    parted = 2.0 * max(columns, default=0) + max(queries, default=0)
+    each = (2.0 * model.d_model + parted / layout.tp) * s.compute_format.bytes
+    return np.asarray(each + model.vocabulary * _SCORE_BYTES / layout.tp)
+
+
+def activations_per_sequence(scenario: Scenario) -> float:
+    """The same over all chips of the group [byte]; the bound counts none."""
+    if scenario.fidelity == "bound":
+        return 0.0
+    chosen = Layout.of(scenario)
+    return float(activations_per_chip(scenario, chosen) * chosen.tp * chosen.pp)
 
 
 def max_batch(scenario: Scenario, context: ArrayLike | None = None) -> NDArray[np.int64]:
@@ -64,10 +98,10 @@ def max_batch(scenario: Scenario, context: ArrayLike | None = None) -> NDArray[n
 
     References
     ----------
-    formulas.md F6.2, without activations; each group of chips has its own sequences.
+    formulas.md F6.2; each group of chips has its own sequences.
     """
     groups = _groups(scenario)
-    each = kv_per_sequence(scenario, context)
+    each = kv_per_sequence(scenario, context) + activations_per_sequence(scenario)
     room = (capacity(scenario) - weights(scenario)) / groups
     count = np.floor(np.maximum(room, 0) / each)
     # The quotient may round across a whole number: the product decides.
@@ -76,15 +110,27 @@ def max_batch(scenario: Scenario, context: ArrayLike | None = None) -> NDArray[n
     return np.asarray(groups * np.maximum(count, 0), dtype=np.int64)
 
 
+def activations(scenario: Scenario) -> float:
+    """Activations of the whole batch, with every group as full as the fullest [byte]."""
+    groups = _groups(scenario)
+    return float(np.ceil(scenario.batch / groups) * groups * activations_per_sequence(scenario))
+
+
 def fits(scenario: Scenario) -> bool:
-    """Whether weights and the batch's cache fit."""
-    return bool(weights(scenario) + kv_cache(scenario) <= capacity(scenario))
+    """Whether weights, activations and the batch's cache fit."""
+    held = weights(scenario) + float(kv_cache(scenario)) + activations(scenario)
+    return held <= capacity(scenario)
 
 
 def chips_needed(scenario: Scenario) -> float:
-    """Chips' worth of memory that weights and the batch's cache take, not rounded [chip]."""
-    held = weights(scenario) + float(kv_cache(scenario))
-    return held / (scenario.chip.memory * scenario.usable_memory)
+    """Chips' worth of memory that weights and the batch's cache take, not rounded [chip].
+
+    inf where the engine itself takes all of it.
+    """
+    s = scenario
+    held = weights(s) + float(kv_cache(s))
+    room = s.chip.memory * s.usable_memory - s.runtime_memory
+    return held / room if room > 0 else math.inf
 
 
 def min_chips(scenario: Scenario) -> int:
@@ -97,7 +143,10 @@ def min_chips(scenario: Scenario) -> int:
     formulas.md F6.2.
     """
     s = scenario
-    fewest = s.chip.legal_count(chips_needed(replace(s, fidelity="bound")))
+    needed = chips_needed(replace(s, fidelity="bound"))
+    if math.isinf(needed):
+        return 0
+    fewest = s.chip.legal_count(needed)
     if s.fidelity == "bound":
         return fewest
     chips = FIELDS["n_chips"]
@@ -114,23 +163,33 @@ def min_chips(scenario: Scenario) -> int:
 class Ledger:
     """What fills the memory of all chips [byte].
 
-    `free` is negative by what is missing when the scenario does not fit. `reserved` is what
-    `usable_memory` keeps back.
+    `free` is negative by what is missing when the scenario does not fit. `runtime` is what the
+    engine takes, `reserved` what `usable_memory` keeps back.
     """
 
     weights: float
     kv_cache: float
+    activations: float
+    runtime: float
     free: float
     reserved: float
 
     @property
     def total(self) -> float:
         """Physical memory of all chips [byte]."""
-        return self.weights + self.kv_cache + self.free + self.reserved
+        taken = self.weights + self.kv_cache + self.activations + self.runtime
+        return taken + self.free + self.reserved
+
+    def parts(self) -> dict[str, float]:
+        """Each item by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def ledger(scenario: Scenario) -> Ledger:
     """The memory of the scenario, item by item."""
-    held, cached, room = weights(scenario), float(kv_cache(scenario)), capacity(scenario)
-    physical = scenario.n_chips * scenario.chip.memory
-    return Ledger(held, cached, room - held - cached, physical - room)
+    s = scenario
+    held, cached, active = weights(s), float(kv_cache(s)), activations(s)
+    physical, usable = s.n_chips * s.chip.memory, s.n_chips * s.chip.memory * s.usable_memory
+    runtime = s.n_chips * s.runtime_memory
+    free = usable - runtime - held - cached - active
+    return Ledger(held, cached, active, runtime, free, physical - usable)

@@ -207,6 +207,14 @@ SCHEMA: tuple[Field, ...] = (
              "Prompt tokens whose cache is there already."),
     Quantity("kv_block", "bl", "Cache block", "tokens", 16, 1, 4096,
              "Tokens of one block: a prefix counts in whole blocks."),
+    Quantity("price", "usd", "Price", "USD/hour", 0.0, 0.0, 1000.0,
+             "Of one chip; 0 takes the preset's.", whole=False),
+    Quantity("power", "pw", "Power", "W", 0.0, 0.0, 100000.0,
+             "Of one chip, cooling and host included if you like; 0 takes the preset's.",
+             whole=False),
+    Quantity("runtime_memory", "rt", "Runtime memory", "GB", 0.0, 0.0, 64.0,
+             "What the engine itself keeps on each chip; often 1 to 3.", whole=False,
+             scale=1e9, step=0.1),
 )  # fmt: skip
 
 FIELDS: Mapping[str, Field] = {field.name: field for field in SCHEMA}
@@ -252,6 +260,10 @@ class Scenario:
         Lengths of a request, of a chunk of its prompt, of its cached prefix, of a block [token].
     mfu, tpot_target : float
         Share of the dense rate that prefill reaches; longest decode step wanted [s].
+    price, power : float
+        Of one chip instead of the preset's [USD/hour, W]; 0 for the preset's.
+    runtime_memory : float
+        What the engine keeps on each chip beside weights and cache [byte].
 
     Raises
     ------
@@ -300,6 +312,9 @@ class Scenario:
     tpot_target: float = 0.05
     prefix_hit: int = 0
     kv_block: int = 16
+    price: float = 0.0
+    power: float = 0.0
+    runtime_memory: float = 0.0
 
     def __post_init__(self) -> None:
         for field in SCHEMA:

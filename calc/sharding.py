@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import decode, layout
+from calc import cost, decode, layout
 from calc.layout import Layout
 from calc.model import Model
 from calc.network import Network, torus_shape
@@ -320,7 +320,7 @@ def latency_floor(scenario: Scenario) -> float:
 
 @dataclass(frozen=True)
 class LayoutRow:
-    """One layout: its widths, its step [s], token/s per chip, share of links, what memory holds."""
+    """One layout: its widths, its step [s], rate and price, share of links, what memory holds."""
 
     tp: int
     dp: int
@@ -328,6 +328,7 @@ class LayoutRow:
     pp: int
     total: float
     throughput_per_chip: float
+    usd_per_million_tokens: float
     communication: float
     max_batch: int
     fits: bool
@@ -344,6 +345,8 @@ class Layouts:
         Widths.
     step : StepTime
         The decode step of each.
+    usd_per_million_tokens : array
+        Price of a million tokens.
     max_batch : array
         Sequences that memory holds.
     fits : array
@@ -352,6 +355,7 @@ class Layouts:
 
     layout: Layout
     step: decode.StepTime
+    usd_per_million_tokens: Array
     max_batch: Array
     fits: NDArray[np.bool_]
 
@@ -374,6 +378,7 @@ class Layouts:
                 int(chosen.pp[i]),
                 float(total[i]),
                 float(self.step.throughput_per_chip[i]),
+                float(self.usd_per_million_tokens[i]),
                 float(share[i]),
                 int(self.max_batch[i]),
                 bool(self.fits[i]),
@@ -401,7 +406,8 @@ def layouts(scenario: Scenario) -> Layouts:
     )
     each = chosen.cache_per_chip(s, s.context)
     largest = chosen.dp * np.floor(np.maximum(room, 0) / np.maximum(each, 1e-12))
-    return Layouts(chosen, step, largest, (largest >= s.batch) & (room > 0))
+    paid = cost.per_million_tokens(s, step)
+    return Layouts(chosen, step, paid, largest, (largest >= s.batch) & (room > 0))
 
 
 def _divisors(number: int) -> list[int]:

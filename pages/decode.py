@@ -8,7 +8,7 @@ import streamlit as st
 
 from calc import cost, decode, explain, levers, memory, roofline
 from pages.ui import explained, figures, operator_figures, sweeps, tables, text, verdict
-from pages.ui.frame import current_scenario, header
+from pages.ui.frame import current_scenario, header, metrics
 from presets import formats
 
 SCALES = ("logarithmic", "linear")
@@ -52,9 +52,7 @@ st.markdown(verdict.decode_step(scenario, step, max_batch, crossing))
 caveats = verdict.caveats(scenario, step)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
-with st.grid(len(shown), min_column_width=128):
-    for id, value in shown.items():
-        st.metric(explain.EXPLANATIONS[id].label, value, border=True)
+metrics({explain.EXPLANATIONS[id].label: value for id, value in shown.items()})
 
 charts = st.grid(2, min_column_width=400)
 with charts:

@@ -9,7 +9,7 @@ import streamlit as st
 from calc import decode, memory, paging, roofline, variants
 from calc.explain import EXPLANATIONS
 from pages.ui import explained, figures, kv_figures, sweeps, tables, text, verdict
-from pages.ui.frame import current_scenario, header
+from pages.ui.frame import current_scenario, header, metrics
 from presets import formats, models
 
 laid_out = current_scenario()
@@ -32,9 +32,7 @@ shown = {
     "Attention intensity": text.intensity(sweeps.intensity(scenario)),
     "Ridge point": text.intensity(roofline.ridge_point(scenario.chip, scenario.compute_format)),
 }
-with st.grid(len(shown), min_column_width=128):
-    for label, value in shown.items():
-        st.metric(label, value, border=True)
+metrics(shown)
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     window = st.selectbox(

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calc import decode, prefill
 from pages.ui import explained, figures, prefill_figures, prefill_tables, text, verdict
-from pages.ui.frame import current_scenario, header
+from pages.ui.frame import current_scenario, header, metrics
 
 scenario = current_scenario()
 reading = prefill.prompt_time(scenario)
@@ -29,9 +29,7 @@ shown = {
     "Largest chunk": text.count(largest),
     "Prefill : decode": text.ratio(ratio),
 }
-with st.grid(len(shown), min_column_width=128):
-    for label, value in shown.items():
-        st.metric(label, value, border=True)
+metrics(shown)
 
 with st.grid(2, min_column_width=400):
     figures.show(

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calc import decode, sharding
 from pages.ui import explained, figures, sharding_figures, sharding_tables, text, verdict
-from pages.ui.frame import current_scenario, header
+from pages.ui.frame import current_scenario, header, metrics
 
 scenario = sharding.with_links(current_scenario())
 step = decode.step_time(scenario)
@@ -26,9 +26,7 @@ shown = {
     "Links pass memory": text.ways(where.hbm),
     "Links pass compute": text.ways(where.compute),
 }
-with st.grid(len(shown), min_column_width=128):
-    for label, value in shown.items():
-        st.metric(label, value, border=True)
+metrics(shown)
 
 with st.grid(2, min_column_width=400):
     figures.show(

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calc import roofline, speculative
 from pages.ui import bench, figures, speculation_figures, sweeps, tables, text, verdict
-from pages.ui.frame import current_scenario, header
+from pages.ui.frame import current_scenario, header, metrics
 
 scenario = current_scenario()
 cycle = speculative.batch_speedup(scenario)
@@ -32,9 +32,7 @@ shown = {
     "Best if free": text.at_least(best),
     "Free up to batch": text.count(free // 1),
 }
-with st.grid(len(shown), min_column_width=128):
-    for label, value in shown.items():
-        st.metric(label, value, border=True)
+metrics(shown)
 
 with st.grid(2, min_column_width=400):
     figures.show(

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scenarios import scenario
 from test_properties import scenarios
 
-from calc import Scenario, cost, decode, memory, prefill, roofline, sharding
+from calc import Scenario, cost, decode, memory, metrics, prefill, roofline, sharding
 from calc.explain import EXPLANATIONS
 from calc.expression import Floor, Maximum, Number, Symbol, number_latex
 from calc.scenario import FIDELITIES
@@ -43,6 +43,14 @@ def computed(s: Scenario) -> dict[str, float]:
         "servers_ratio": prefill.servers_ratio(reading, s.batch, float(step.total), s.output),
         "block_hit": float(prefill.block_hit(s)),
         "transfer_time": prefill.transfer_time(s),
+        "usd_per_million_input_tokens": cost.per_million_input_tokens(s, reading),
+        "usd_per_thousand_requests": cost.requests(s, step, reading),
+        "flops_per_usd": cost.flops_per_usd(cost.price(s), s.chip, s.compute_format),
+        "tokens_per_joule": float(cost.tokens_per_joule(s, step)),
+        "mfu": float(metrics.mfu(s, step)),
+        "mbu": float(metrics.mbu(s, step)),
+        "end_to_end": metrics.end_to_end(reading, float(step.total), s.output),
+        "kv_tokens_retired": metrics.kv_tokens_retired(s.batch, s.prompt, s.output),
         "matmul_hbm": float(one.hbm),
         "matmul_math": float(one.math),
         "matmul_link": float(one.link),

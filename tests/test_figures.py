@@ -11,15 +11,30 @@ import pytest
 from numpy.testing import assert_array_equal
 from scenarios import scenario
 
-from calc import Scenario, decode, memory, prefill, roofline, sharding
+from calc import (
+    Scenario,
+    decode,
+    memory,
+    packing,
+    precision,
+    prefill,
+    quantization,
+    roofline,
+    sharding,
+)
 from pages.ui import (
+    capacity_figures,
+    cost_figures,
     figures,
     operator_figures,
     prefill_figures,
+    quantization_figures,
     sharding_figures,
+    solver,
     sweeps,
     verdict,
 )
+from presets import formats
 
 SCENARIOS = {
     "default": scenario(),
@@ -95,11 +110,34 @@ def test_figures_of_the_other_pages_are_valid_plotly(name: str) -> None:
         sharding_figures.matmul(fine),
         sharding_figures.two_axes(fine),
     ]
+    then = precision.switched(s, "weight_format", formats["int4"])
+    batch = decode.batch_sweep(512)
+    affine = quantization.apply(quantization.sample("outliers"), 4, granularity=32)
+    figures_drawn += [
+        capacity_figures.resident(memory.ledger(s), s.n_chips),
+        capacity_figures.against_context(s, int(memory.max_batch(s)), 120.0),
+        cost_figures.frontier(s, batch, int(memory.max_batch(s)), money=True),
+        cost_figures.frontier(s, batch, int(memory.max_batch(s)), money=False),
+        quantization_figures.step_lines(s, then, batch, "weights"),
+        quantization_figures.frontiers(s, then, batch, "weights"),
+        quantization_figures.tensor(affine),
+        quantization_figures.error(affine),
+    ]
     if s.model.routed_params:
         traffic = sweeps.expert_traffic(s, decode.batch_sweep(512))
         figures_drawn.append(operator_figures.expert_traffic(*traffic))
     for figure in figures_drawn:
         valid(figure)
+
+
+def test_a_placement_is_drawn() -> None:
+    items = [packing.Item("13B", 13e9, 4), packing.Item("<b>70B</b>", 70e9, 1)]
+    pool = [packing.Device("A", 40e9, 1.0, 2), packing.Device("B", 80e9, 3.0, 1)]
+    placed = solver.solve(packing.build(items, pool, "most"))
+    placement = capacity_figures.placement(placed)
+    valid(placement)
+    assert placed.served == 5
+    assert "<b>70B" not in placement.to_json()
 
 
 def test_the_bound_stays_in_view() -> None:
@@ -112,7 +150,7 @@ def test_the_bound_stays_in_view() -> None:
     assert "bound" in shape_labels(frontier)
 
 
-def test_operators_are_drawn_with_the_side_that_binds() -> None:
+def test_operators_are_placementwith_the_side_that_binds() -> None:
     figure = operator_figures.operators(decode.step_time(SCENARIOS["spread experts"]))
     words = figure.data[-1]["text"]
     assert any("ms, memory" in word for word in words)

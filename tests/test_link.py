@@ -69,6 +69,7 @@ def test_keys_are_stable() -> None:
         "model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r", "t", "tk", "tp",
         "f", "sk", "ty", "dp", "ep", "pp", "mb", "ks", "ac", "ov", "lo", "eb", "ec", "hop", "net",
         "li", "os", "ol", "p", "g", "mfu", "ch", "tt", "px", "bl",
+        "usd", "pw", "rt",
     ]  # fmt: skip
 
 

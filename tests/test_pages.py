@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_said_with_the_chips_it_takes() -> None:
 
 def test_an_unpublished_rate_is_said_not_invented() -> None:
     test = opened(chip="rtx-5090", n="8")
-    assert metrics(test)["Step time"] == "not published"
+    assert metrics(test)["Step time"] == "unknown"
     assert "No dense bf16 rate is published for RTX 5090" in words(test)
 
 
@@ -99,7 +99,7 @@ def test_levers_and_explanation() -> None:
 @pytest.mark.parametrize("model", models)
 def test_every_model_opens(model: str) -> None:
     test = opened(model=model, chip="h200", n="64")
-    assert metrics(test)["Step time"] != "not published"
+    assert metrics(test)["Step time"] != "unknown"
 
 
 @pytest.mark.parametrize("chip", chips)
@@ -184,7 +184,88 @@ def test_prefill_and_sharding_survive_the_limits(page: str, query: dict[str, str
 @pytest.mark.parametrize("model", models)
 def test_prefill_and_sharding_with_every_model(page: str, model: str) -> None:
     test = opened(page, model=model, chip="h200", n="64", f="operators")
-    assert "not published" not in "".join(metrics(test).values())
+    assert "unknown" not in "".join(metrics(test).values())
+
+
+def test_capacity_page_numbers() -> None:
+    test = opened("pages/capacity.py")
+    assert metrics(test) == {
+        "Weights": "70.6 GB",
+        "KV cache": "42.9 GB",
+        "Free": "142 GB",
+        "Fewest chips": "8",
+        "Largest batch": "138",
+        "Critical batch": "120",
+    }
+    assert "the smallest topology is not the cheapest" in words(test)
+    assert row(test, "bf16")[:5] == ["141 GB", "8.82", "16", "115 GB", "42"]
+
+
+def test_cost_page_numbers() -> None:
+    test = opened("pages/cost.py")
+    shown = metrics(test)
+    assert (shown["USD per M output"], shown["USD per M input"]) == ("$1.43", "$0.625")
+    assert (shown["USD, 1k requests"], shown["MFU"]) == ("$5.85", "16 %")
+    assert shown["Token per joule"] == "unknown"
+    dear = opened("pages/cost.py", usd="2.4", pw="250")
+    assert metrics(dear)["USD per M output"] == "$2.86"
+    assert metrics(dear)["Token per joule"] == "0.933"
+
+
+def test_a_missing_price_is_said_and_the_rest_goes_on() -> None:
+    test = opened("pages/cost.py", chip="groqchip1", model="llama-3-8b", n="64", c="fp16")
+    assert "No price is published for" in words(test)
+    assert metrics(test)["USD per M output"] == "unknown"
+    assert "| TPOT |" in words(test)
+
+
+def test_quantization_page_says_what_each_precision_moves() -> None:
+    test = opened("pages/quantization.py")
+    assert "**int4** weights move the weight read, the critical batch" in words(test)
+    assert "**int8** compute moves the FLOPs, the critical batch" in words(test)
+    assert "| Weight read | 5.30 ms | 2.65 ms" in words(test)
+
+
+def test_the_affine_bench() -> None:
+    test = opened("pages/quantization.py")
+    test.selectbox(key="affine-kind").set_value("pasted values").run()
+    test.text_area(key="affine-pasted").set_value("-1 0 3").run()
+    assert not test.exception
+    # Seed 000 §6.6: s = 4 / 255, z = 64.
+    assert "| Scale | 0.01569 |" in words(test)
+    assert "| Zero point | 64 |" in words(test)
+    test.text_area(key="affine-pasted").set_value("1 nan 3").run()
+    assert "These values cannot be quantized" in test.warning[0].value
+    assert "nan" not in test.warning[0].value.replace("not", "")
+    test.text_area(key="affine-pasted").set_value("7 7 7").run()
+    assert "| Largest error | 0 |" in words(test)
+
+
+def test_packing_by_hand() -> None:
+    test = opened("pages/capacity.py")
+    test.session_state["capacity-tabs"] = "Replica packing"
+    test.run()
+    assert not test.exception
+
+
+@pytest.mark.parametrize("page", ["pages/capacity.py", "pages/cost.py", "pages/quantization.py"])
+@pytest.mark.parametrize(
+    "query",
+    [{"chip": "rtx-5090"}, {"chip": "inferentia2", "f": "operators"}, {"n": "1"}, {"n": "16384"},
+     {"model": "deepseek-v3", "n": "4"}, {"rt": "64"}, {"b": "65536", "s": "16777216"},
+     {"chip": "wse-3", "model": "llama-3-8b", "n": "1", "c": "fp16"},
+     {"model": "gpt-oss-120b", "w": "mxfp4", "chip": "h100-sxm", "f": "operators"}],
+)  # fmt: skip
+def test_capacity_cost_and_quantization_survive_the_limits(
+    page: str, query: dict[str, str]
+) -> None:
+    assert opened(page, **query).markdown
+
+
+@pytest.mark.parametrize("page", ["pages/capacity.py", "pages/cost.py", "pages/quantization.py"])
+@pytest.mark.parametrize("model", models)
+def test_capacity_cost_and_quantization_with_every_model(page: str, model: str) -> None:
+    assert opened(page, model=model, chip="h200", n="64").markdown
 
 
 def row(test: AppTest, name: str) -> list[str]:

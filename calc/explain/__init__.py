@@ -6,7 +6,7 @@ test holds its value against the module that computed the number on screen.
 
 from collections.abc import Mapping
 
-from calc.explain import held, links, prompt, step
+from calc.explain import held, links, money, prompt, step
 from calc.explain.entry import Explanation
 
 EXPLANATIONS: Mapping[str, Explanation] = {
@@ -14,6 +14,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     **held.EXPLANATIONS,
     **prompt.EXPLANATIONS,
     **links.EXPLANATIONS,
+    **money.EXPLANATIONS,
 }
 
 __all__ = ["EXPLANATIONS", "Explanation"]

@@ -61,11 +61,15 @@ def _kv_cache(s: Scenario) -> Expression:
 def _max_batch(s: Scenario) -> Expression:
     held = Symbol("M", s.chip.memory, "byte", "memory of one chip")
     usable = Symbol("u", s.usable_memory, "fraction", "usable share of it")
+    room: Expression = held * usable
+    if s.runtime_memory:
+        room = room - Symbol("R", s.runtime_memory, "byte", "what the engine keeps on a chip")
+    room = chips(s) * room - _weights(s)
     if _bound(s):
-        return Floor((chips(s) * held * usable - _weights(s)) / _kv_held(s))
+        return Floor(room / _kv_held(s))
     groups = Symbol("D", float(Layout.of(s).dp), "groups", "attention data parallel")
-    room = chips(s) * held * usable - _weights(s)
-    return groups * Floor(room / (groups * _kv_held(s)))
+    active = Symbol("A", memory.activations_per_sequence(s), "byte", "activations of one sequence")
+    return groups * Floor(room / (groups * (_kv_held(s) + active)))
 
 
 def _kv_sequence_by_block(s: Scenario) -> Expression:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from calc import decode, roofline
+from calc import cost, decode, roofline
 from calc.explain.entry import (
     Explanation,
     active,
@@ -192,8 +192,7 @@ def _compute_bound_batch(s: Scenario) -> Expression:
 
 
 def _cost(s: Scenario) -> Expression:
-    paid = s.chip.price.usd_per_hour if s.chip.price else math.nan
-    price = Symbol("p", paid, "USD/hour", "price of one chip")
+    price = Symbol("p", cost.price(s), "USD/hour", "price of one chip")
     made = float(decode.step_time(s).throughput_per_chip)
     return (
         Number(1e6)

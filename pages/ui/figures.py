@@ -53,7 +53,7 @@ class Chart:
         return go.Figure(data=self.data, layout=self.layout)
 
     def to_json(self) -> str:
-        """The text that plotly.js reads, arrays as bytes: they are exact, short and may hold nan."""
+        """The text that plotly.js reads, arrays as bytes: exact, short, and free to hold nan."""
         return json.dumps(_plain({"data": self.data, "layout": self.layout}), allow_nan=False)
 
 
@@ -322,12 +322,7 @@ def frontier(
     yrange[1] += 0.06 if log else 0.06 * yrange[1]
     yrange[0] -= 0.08 if log else 0.0
     words = f"does not fit past {max_batch:,}" if max_batch else "does not fit at any batch"
-    parts = {
-        "weights": held.weights,
-        "kv_cache": held.kv_cache,
-        "free": held.free,
-        "reserved": held.reserved,
-    }
+    parts = held.parts()
     row = [key("fits in memory", ink, "━━")]
     if beyond.any():
         row.append(key(words, ink, "┅┅"))

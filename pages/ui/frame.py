@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -69,6 +69,13 @@ def header(title: str, scenario: Scenario) -> None:
         link.share()
     st.caption(summary(scenario))
     link.notices()
+
+
+def metrics(shown: Mapping[str, str]) -> None:
+    """A row of figures, two to a row on a phone; a card has no room for a long word."""
+    with st.grid(len(shown), min_column_width=128):
+        for label, value in shown.items():
+            st.metric(label, "unknown" if value == text.UNKNOWN else value, border=True)
 
 
 def summary(scenario: Scenario) -> str:

@@ -51,6 +51,8 @@ def chart(
     """
     data: list[dict[str, Any]] = []
     names = list(lines)
+    known = x[np.isfinite(x)]
+    start, end = (float(known[0]), float(known[-1])) if known.size else (1.0, 10.0)
     for name in [*names[1:], names[0]]:
         values, look = lines[name]
         if log_y:
@@ -64,7 +66,7 @@ def chart(
             "hovertemplate": f"{name}<br>%{{x:,.0f}}<br>%{{y:.3~r}} {unit}<extra></extra>",
         })  # fmt: skip
     if now is not None and math.isfinite(now[1]):
-        middle = math.sqrt(float(x[0]) * float(x[-1]))
+        middle = math.sqrt(start * end)
         data.append(figures.marker(*now, right=now[0] < middle))
     legend = [
         figures.key(name, look.colour, figures.DASH_GLYPHS[look.dash])
@@ -75,12 +77,12 @@ def chart(
     across = (
         {"tickvals": list(x_ticks), "ticktext": list(x_ticks.values())}
         if x_ticks is not None
-        else figures.ticks(float(x[0]), float(x[-1]), True)
+        else figures.ticks(start, end, True)
     )
     layout = {
         **kv_figures.frame(66, legend_rows=len(rows)),
         "xaxis": {
-            "type": "log", "range": [math.log10(x[0]), math.log10(x[-1])], "automargin": False,
+            "type": "log", "range": [math.log10(start), math.log10(end)], "automargin": False,
             "title": {"text": x_title, "standoff": 8}, **across,
         },
         "yaxis": {
@@ -88,16 +90,16 @@ def chart(
             "title": {"text": y_title}, **figures.ticks(low, high, log_y),
         },
         "shapes": [
-            *_rules(x, rules),
+            *_rules(math.sqrt(start * end), rules),
             figures.legend(*rows),
         ],
     }  # fmt: skip
     return figures.figure(data, layout)
 
 
-def _rules(x: Array, rules: Sequence[tuple[str, float, str]]) -> list[dict[str, Any]]:
+def _rules(middle: float, rules: Sequence[tuple[str, float, str]]) -> list[dict[str, Any]]:
     """Lines across with a level label each, on the side where there is room, one below another."""
-    middle, drawn = math.sqrt(float(x[0]) * float(x[-1])), []
+    drawn = []
     for i, (axis, at, label) in enumerate(rules):
         rule = kv_figures.rule(axis, at, "dot", label)
         if axis == "x":

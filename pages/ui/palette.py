@@ -26,6 +26,8 @@ QUANTITIES = {
     "overhead": Quantity("overhead", "#8a919b", "longdashdot"),
     "weights": Quantity("weights", "#0072B2"),
     "kv_cache": Quantity("KV cache", "#E69F00"),
+    "activations": Quantity("activations", "#56B4E9"),
+    "runtime": Quantity("runtime", "#8a6d00"),
     "free": Quantity("free", "rgba(138,145,155,0.25)"),
     "reserved": Quantity("kept back", "rgba(138,145,155,0.55)"),
 }

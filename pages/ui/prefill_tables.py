@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 
-from calc import Scenario, decode, prefill
+from calc import Scenario, cost, decode, prefill
 from pages.ui import tables, text
 
 
 def chunk_sentence(scenario: Scenario) -> str:
     """What reading the prompt in chunks costs."""
     s = scenario
-    read = prefill.chunked(s)
+    read, whole = prefill.chunked(s), float(prefill.prompt_time(s).total)
     again = text.significant(read.reread / max(s.prompt, 1))
     return (
         f"In chunks of {s.chunk:,}: {read.steps:,} steps, {text.si(read.time, 's')} to the first "
         f"token, at worst {text.si(read.longest_step, 's')} per output token for the batch; later "
-        f"chunks read {text.count(read.reread)} cached tokens again, {again} × the prompt."
+        f"chunks read {text.count(read.reread)} cached tokens again, {again} × the prompt. Read at "
+        f"once, a million input tokens cost {text.usd(cost.per_million_input_tokens(s, whole))}."
     )
 
 

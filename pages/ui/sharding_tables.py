@@ -98,6 +98,9 @@ def layouts(scenario: Scenario) -> None:
             "Pipeline": [r.pp for r in rows],
             "Step (ms)": [1e3 * r.total for r in rows],
             "Token/s per chip": [r.throughput_per_chip for r in rows],
+            "USD / Mtok": [
+                r.usd_per_million_tokens if r.usd_per_million_tokens > 0 else None for r in rows
+            ],
             "Links (%)": [100 * r.communication for r in rows],
             "Largest batch": [r.max_batch for r in rows],
             "Fits": [r.fits for r in rows],
@@ -107,6 +110,7 @@ def layouts(scenario: Scenario) -> None:
             for name, form in (
                 ("Step (ms)", "%.4g"),
                 ("Token/s per chip", "%.4g"),
+                ("USD / Mtok", "%.3g"),
                 ("Links (%)", "%.0f"),
             )
         },

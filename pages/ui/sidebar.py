@@ -41,8 +41,9 @@ FOLDED: dict[str, Rows] = {
         ("overlap", "link_overlap"),
         ("bandwidth_efficiency", "compute_efficiency"),
         ("step_overhead", "layer_overhead"),
-        ("attention_format",),
+        ("attention_format", "runtime_memory"),
     ),
+    "Price and power": (("price", "power"),),
     "Speculation": (
         ("acceptance", "n_draft"),
         ("draft", "cost_ratio"),
@@ -61,12 +62,12 @@ def fields(groups: Iterable[str]) -> frozenset[str]:
     return frozenset(name for group in groups for row in known[group] for name in row)
 
 
-# Whole numbers that are typed rather than slid to.
+# Numbers that are typed rather than slid to.
 TYPED = frozenset(
     {
         "tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "micro_batches",
         "scale_out", "step_overhead", "layer_overhead", "output", "chunk", "tpot_target",
-        "prefix_hit", "kv_block",
+        "prefix_hit", "kv_block", "price", "power",
     }
 )  # fmt: skip
 
@@ -141,20 +142,20 @@ def _control(field: Field, offered: Catalogues) -> Any:
         )
     if isinstance(field, Option):
         return _option(field)
+    number = int if field.whole else float
     if field.name in TYPED:
         return st.number_input(
             field.label,
-            int(field.low),
-            int(field.high),
-            int(field.default),
-            step=1,
+            number(field.low),
+            number(field.high),
+            number(field.default),
+            step=1 if field.whole else field.step,
             key=field.key,
             help=f"{field.help} In {field.unit}.",
             bind="query-params",
         )
     if field.whole and field.low > 0:
         return _logarithmic(field)
-    number = int if field.whole else float
     return st.slider(
         field.label,
         number(field.low),

@@ -55,7 +55,11 @@ def memory_sentence(held: Ledger) -> str:
         if held.free >= 0
         else f"missing {text.si(-held.free, 'B')}"
     )
-    kept = f", kept back {text.si(held.reserved, 'B')}" if held.reserved else ""
+    kept = "".join(
+        f", {palette.QUANTITIES[name].label} {text.si(size, 'B')}"
+        for name, size in held.parts().items()
+        if name in ("activations", "runtime", "reserved") and size
+    )
     return (
         f"Memory: weights {text.si(held.weights, 'B')}, KV cache {text.si(held.kv_cache, 'B')}, "
         f"{room}{kept}, of {text.si(held.total, 'B')}."

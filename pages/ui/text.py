@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 
 UNKNOWN = "not published"
 
@@ -94,6 +95,28 @@ def times(value: float) -> str:
 def ways(width: float) -> str:
     """A width to split by; without bound for a group that has nobody to send to."""
     return UNKNOWN if math.isnan(width) else round_count(width) if math.isfinite(width) else "–"
+
+
+def ledger(parts: Mapping[str, float]) -> str:
+    """What fills a memory, in words."""
+    return ", ".join(f"{name.replace('_', ' ')} {si(size, 'B')}" for name, size in parts.items())
+
+
+def tiny(value: float) -> str:
+    """A number of any size without a unit."""
+    if not math.isfinite(value):
+        return UNKNOWN
+    return f"{value:.4g}".replace("-", "−")
+
+
+def decibel(value: float) -> str:
+    """A ratio of powers in dB; without bound where there is no error."""
+    return "no error" if math.isinf(value) else f"{value:.1f} dB" if math.isfinite(value) else "–"
+
+
+def energy(kilowatt_hours: float) -> str:
+    """Energy in kWh."""
+    return UNKNOWN if not math.isfinite(kilowatt_hours) else f"{kilowatt_hours:,.0f} kWh"
 
 
 def ratio(value: float) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
-from calc import Scenario, decode, layout, memory, sharding, speculative
+from calc import Scenario, capacity, decode, layout, memory, sharding, speculative
+from calc import cost as money
+from calc import precision as precisions
 from calc import prefill as prompts
 from pages.ui import text
 
@@ -273,3 +276,98 @@ def sharding_caveats(scenario: Scenario) -> list[str]:
         shape = sharding.shape_words(s, int(layout.Layout.of(s).tp))
         found.append(f"A group is taken as a torus of {shape}, rings only where an axis wraps.")
     return found
+
+
+def cost(scenario: Scenario, step: decode.StepTime, reading: float) -> str:
+    """Prices of output, of input and of requests, and what keeps them unknown."""
+    s, price = scenario, money.price(scenario)
+    chip = text.plain(s.chip.name)
+    if math.isnan(price):
+        return f"No price is published for {chip}: type one under Price and power in the sidebar."
+    output = float(money.per_million_tokens(s, step))
+    if math.isnan(output):
+        why = decode_step(s, step, int(memory.max_batch(s)), math.inf)
+        return f"What a token costs is not known here. {why}"
+    fits = "" if s.batch <= int(memory.max_batch(s)) else ", **if the batch did fit**,"
+    return (
+        f"At {text.usd(price)} per {chip} and hour a million output tokens cost{fits} "
+        f"**{text.usd(output)}** and a million input tokens "
+        f"**{text.usd(money.per_million_input_tokens(s, reading))}**; a thousand requests of "
+        f"{s.prompt:,} tokens in and {s.output:,} out cost "
+        f"{text.usd(money.requests(s, step, reading))}."
+    )
+
+
+def capacity_fit(scenario: Scenario, held: memory.Ledger) -> str:
+    """Whether it fits, on how few chips, and what the smallest topology is worth."""
+    s, chip = scenario, text.plain(scenario.chip.name)
+    taken = held.weights + held.kv_cache + held.activations
+    room = memory.capacity(s)
+    share = text.percent(taken / room) if room else "more than all"
+    fewest = memory.min_chips(s)
+    least = (
+        f"the fewest chips that hold it are {fewest:,}"
+        if fewest
+        else "no number of chips holds it in this layout"
+    )
+    small, double = capacity.topology(s), capacity.topology(s, doubled=True)
+    lesson = ""
+    if (
+        small.sequences
+        and double.sequences
+        and small.requests_per_second < (double.requests_per_second)
+    ):
+        lesson = (
+            f" The smallest slice for the weights, {small.n_chips:,} chips, serves "
+            f"{text.significant(small.requests_per_second)} requests/s per chip with memory full; "
+            f"twice as many serve {text.significant(double.requests_per_second)}: the smallest "
+            "topology is not the cheapest."
+        )
+    elif small.n_chips and not small.sequences:
+        lesson = (
+            f" The smallest slice for the weights, {small.n_chips:,} chips, leaves no room for one "
+            "sequence of this length."
+        )
+    verb = "take" if held.free >= 0 else "would take"
+    return (
+        f"{s.batch:,} sequences of {s.context:,} tokens and the weights {verb} "
+        f"**{text.si(taken, 'B')}**, {share} of the memory of {s.n_chips:,} × {chip}; "
+        f"{least}.{lesson}"
+    )
+
+
+_MOVED = {
+    "weight_read": "the weight read",
+    "linear_compute": "the FLOPs",
+    "kv_read": "the KV read",
+    "critical_batch": "the critical batch",
+    "max_batch": "the largest batch",
+}
+_SWITCH = {
+    "weight_format": ("{} weights", "move", "stay"),
+    "kv_format": ("a KV cache in {}", "moves", "stays"),
+    "compute_format": ("{} compute", "moves", "stays"),
+}
+
+
+def precision(scenario: Scenario, changed: Mapping[str, Scenario]) -> str:
+    """What each switch moves, in words, and what it does to the step."""
+    now, sentences = precisions.figures(scenario), []
+    for switch, then in changed.items():
+        form, moves, stays = _SWITCH[switch]
+        after, id = precisions.figures(then), text.plain(getattr(then, switch).id)
+        named = form.format(f"**{id}**")
+        if getattr(then, switch) is getattr(scenario, switch):
+            sentences.append(f"{named} {stays}")
+            continue
+        if math.isnan(after.step_time) and not math.isnan(now.step_time):
+            chip = text.plain(scenario.chip.name)
+            sentences.append(f"{chip} publishes no dense {id} rate to compute in")
+            continue
+        moved = [
+            words for name, words in _MOVED.items() if getattr(after, name) != getattr(now, name)
+        ]
+        change = text.change(after.step_time, now.step_time) or "unknown"
+        what = ", ".join(moved) or "nothing"
+        sentences.append(f"{named} {moves} {what} (step {change})")
+    return f"{'; '.join(sentences)}."

@@ -25,7 +25,9 @@ from browser.environment import LAUNCH_ARGUMENTS, find_browser, serve
 
 ROOT = Path(__file__).parents[2]
 PRESSES = 25
-PAGES = ("", "prefill", "kv_cache", "sharding", "speculative")
+PAGES = (
+    "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "speculative",
+)  # fmt: skip
 
 WATCH = """
 window.mark = {pressed: 0, drawn: 0, idle: 0};

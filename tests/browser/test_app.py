@@ -325,8 +325,29 @@ def test_a_layout_is_applied_with_a_click(tab: Page, app: str) -> None:
     no_exception(tab)
 
 
+def test_replicas_are_placed_and_a_price_travels(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/capacity")
+    tab.get_by_role("tab", name="Replica packing").click()
+    expect(tab.get_by_text("9 of 9 replicas")).to_be_visible()
+    tab.get_by_role("radio", name="all, on the fewest devices").click()
+    expect(tab.get_by_text("lie on 5 of 6 devices")).to_be_visible()
+    tab.get_by_role("link", name="Cost").first.click()
+    expect_metric(tab, "USD per M output", "$1.43")
+    box = tab.get_by_label("Price", exact=True)
+    box.fill("2.4")
+    box.press("Enter")
+    expect_metric(tab, "USD per M output", "$2.86")
+    tab.wait_for_selector(IDLE)
+    assert query(tab) == {"usd": ["2.4"]}
+    tab.get_by_role("link", name="Decode").first.click()
+    expect_metric(tab, "USD per Mtoken", "$2.86")
+    no_exception(tab)
+
+
 PAGE_TABS = [
     ("prefill", ("Prefix cache", "Separate prefill servers", "FLOPs per layer")),
+    ("capacity", ("Every chip", "Replica packing", "Smallest topologies")),
+    ("quantization", ("Bits of every format", "Affine quantization")),
     ("sharding", ("Axes and rings", "One or two dimensions", "Legal widths", "Per chip")),
 ]
 
@@ -334,15 +355,20 @@ PAGE_TABS = [
 @pytest.mark.parametrize(("path", "names"), PAGE_TABS)
 def test_every_tab_is_drawn(tab: Page, app: str, path: str, names: tuple[str, ...]) -> None:
     visit(tab, f"{app}/{path}")
-    expect_charts(tab, 2)
+    expect_charts(tab, CHARTS.get(path, 2))
     for name in names:
         tab.get_by_role("tab", name=name).click()
         tab.wait_for_selector(IDLE)
-        expect(tab.get_by_role("tabpanel").locator("table, .js-plotly-plot").first).to_be_visible()
+        drawn = "table, .js-plotly-plot, [data-testid=stDataFrame]"
+        expect(tab.get_by_role("tabpanel").locator(drawn).first).to_be_visible()
         no_exception(tab)
 
 
-PATHS = ["", "prefill", "kv_cache", "sharding", "speculative", "about"]
+PATHS = [
+    "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "speculative",
+    "about",
+]  # fmt: skip
+CHARTS = {"speculative": 4, "quantization": 8, "about": 0}
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
 
 
@@ -358,8 +384,8 @@ def test_nothing_overflows(
     )
     tab = context.new_page()
     visit(tab, f"{app}/{path}")
-    if path != "about":
-        expect_charts(tab, 4 if path == "speculative" else 2)
+    if CHARTS.get(path, 2):
+        expect_charts(tab, CHARTS.get(path, 2))
     # The page's own frame scrolls, not the document.
     wider: int = tab.evaluate(
         "() => { const main = document.querySelector('[data-testid=stMain]');"
@@ -378,8 +404,8 @@ def test_axe_finds_nothing_serious(chromium: Browser, app: str, path: str, theme
     )
     tab = context.new_page()
     visit(tab, f"{app}/{path}")
-    if path != "about":
-        expect_charts(tab, 4 if path == "speculative" else 2)
+    if CHARTS.get(path, 2):
+        expect_charts(tab, CHARTS.get(path, 2))
     found = Axe().run(tab)
     serious = [
         f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"

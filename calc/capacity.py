@@ -1,0 +1,191 @@
+"""Whether it fits, on how few chips, and what the smallest topology earns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calc import cost, decode, memory
+from calc.chip import Chip
+from calc.formats import NumberFormat
+from calc.model import Model
+from calc.scenario import FIELDS, Quantity, Scenario
+
+Array = NDArray[np.float64]
+
+
+def requests_per_second_per_chip(
+    batch: float, step_time: float, output: float, n_chips: float
+) -> float:
+    """Requests that one chip's share of a replica finishes each second [request/s].
+
+    Examples
+    --------
+    Seed 001 §12, 43 sequences on 16 chips, and 138 on 32, at its rounded step of 19 ms:
+
+    >>> round(requests_per_second_per_chip(43, 0.019, 512, 16), 3)
+    0.276
+    >>> round(requests_per_second_per_chip(138, 0.019, 512, 32), 3)
+    0.443
+    """
+    return batch / (step_time * output * n_chips)
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A slice with its memory full of sequences.
+
+    Parameters
+    ----------
+    weight_format, kv_format : NumberFormat
+        How weights and cache are stored.
+    weights : float
+        Weights [byte].
+    chips_raw : float
+        Chips' worth of memory that they take, not rounded.
+    n_chips : int
+        The slice; 0 if none can hold the weights.
+    free : float
+        Left for the cache [byte].
+    sequences : int
+        That fit at the scenario's context.
+    step_time : float
+        Of a decode step with all of them [s].
+    requests_per_second : float
+        Of one chip's share [request/s].
+    usd_per_million_tokens : float
+        Of generated tokens.
+    """
+
+    weight_format: NumberFormat
+    kv_format: NumberFormat
+    weights: float
+    chips_raw: float
+    n_chips: int
+    free: float
+    sequences: int
+    step_time: float
+    requests_per_second: float
+    usd_per_million_tokens: float
+
+
+def topology(scenario: Scenario, *, doubled: bool = False) -> Topology:
+    """The smallest slice that holds the weights, or twice that, filled with sequences.
+
+    References
+    ----------
+    Seed 001 §12; formulas.md F6.2.
+    """
+    s = scenario
+    bare = replace(s, fidelity="bound")
+    weights = memory.weights(bare)
+    raw = weights / (s.chip.memory * s.usable_memory - s.runtime_memory)
+    fewest = _fewest_for_weights(s, raw) * (2 if doubled else 1)
+    if not 0 < fewest <= _most_chips():
+        return Topology(
+            s.weight_format, s.kv_format, weights, raw, 0, 0.0, 0, math.nan, math.nan, math.nan
+        )
+    full = replace(s, n_chips=fewest, tensor_parallel=0)
+    batch = int(memory.max_batch(full))
+    free = memory.capacity(full) - memory.weights(full)
+    if not batch:
+        return Topology(
+            s.weight_format, s.kv_format, weights, raw, fewest, free, 0, math.nan, 0.0, math.nan
+        )
+    step = decode.step_time(full, batch=batch)
+    total = float(step.total)
+    return Topology(
+        s.weight_format,
+        s.kv_format,
+        weights,
+        raw,
+        fewest,
+        free,
+        batch,
+        total,
+        requests_per_second_per_chip(batch, total, s.output, fewest),
+        float(cost.per_million_tokens(full, step)),
+    )
+
+
+def _most_chips() -> int:
+    chips = FIELDS["n_chips"]
+    assert isinstance(chips, Quantity)
+    return int(chips.high)
+
+
+def _fewest_for_weights(s: Scenario, raw: float) -> int:
+    """The smallest legal slice whose memory holds the weights; 0 if there is none."""
+    return s.chip.legal_count(raw) if 0 < raw <= _most_chips() else 0
+
+
+def topologies(
+    scenario: Scenario, formats: Sequence[NumberFormat]
+) -> list[tuple[Topology, Topology]]:
+    """The smallest topology and its double, with weights and cache in each of the formats."""
+    return [
+        (topology(stored), topology(stored, doubled=True))
+        for stored in (replace(scenario, weight_format=f, kv_format=f) for f in formats)
+    ]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A scenario on another chip: the slice that holds it, and what it does there.
+
+    `n_chips` is 0 where no slice holds it; rates nobody published leave nan.
+    """
+
+    chip: Chip
+    n_chips: int
+    max_batch: int
+    step_time: float
+    throughput_per_chip: float
+    usd_per_million_tokens: float
+
+
+def fits(scenario: Scenario, chips: Mapping[str, Chip]) -> list[Fit]:
+    """The scenario's batch and context on the fewest chips of every kind."""
+    return [_fit(replace(scenario, chip=chip, price=0.0, power=0.0)) for chip in chips.values()]
+
+
+def _fit(s: Scenario) -> Fit:
+    none = Fit(s.chip, 0, 0, math.nan, math.nan, math.nan)
+    if s.chip.memory * s.usable_memory <= s.runtime_memory:
+        return none
+    fewest = memory.min_chips(replace(s, n_chips=1, attention_dp=1, pipeline=1))
+    if not 0 < fewest <= _most_chips():
+        return none
+    there = replace(s, n_chips=fewest, tensor_parallel=0, attention_dp=1, pipeline=1)
+    step = decode.step_time(there)
+    return Fit(
+        s.chip,
+        fewest,
+        int(memory.max_batch(there)),
+        float(step.total),
+        float(step.throughput_per_chip),
+        float(cost.per_million_tokens(there, step)),
+    )
+
+
+def mixed_weights(model: Model, experts: NumberFormat, rest: NumberFormat) -> float:
+    """Weights with the experts' matrices in one format and everything else in another [byte].
+
+    References
+    ----------
+    formulas.md F9.2, mixed checkpoints.
+    """
+    parts = [(b.count, p) for b in model.blocks for p in b.feedforward.parts(model.d_model)]
+    matrices = sum(
+        count * part.experts * (part.params - part.bias) for count, part in parts if part.routed
+    )
+    return matrices * experts.bytes + (model.total_params - matrices) * rest.bytes
+
+
+def largest_batches(scenario: Scenario, context: Array) -> Array:
+    """Sequences that memory holds at each context [sequence]."""
+    return np.asarray(memory.max_batch(scenario, context), dtype=float)

@@ -1,0 +1,79 @@
+"""The figures by which servers are compared, each with the definition that is meant."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calc.decode import StepTime
+from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+
+def bandwidth_share(moved: ArrayLike, seconds: ArrayLike, bandwidth: ArrayLike) -> Array:
+    """Model bandwidth utilisation, MBU: bytes that had to move over those that could [share].
+
+    Examples
+    --------
+    7e9 fp16 weights read 100 times a second from 2 TB/s (seed 004 prints 700 GB/s; it is 1.4 TB/s):
+
+    >>> float(bandwidth_share(7e9 * 2, 1 / 100, 2e12))
+    0.7
+    """
+    return np.asarray(np.asarray(moved, dtype=float) / (np.asarray(seconds) * bandwidth))
+
+
+def flops_share(useful: ArrayLike, seconds: ArrayLike, rate: ArrayLike) -> Array:
+    """Model FLOPs utilisation, MFU: useful FLOPs over those that could be done [share]."""
+    return np.asarray(np.asarray(useful, dtype=float) / (np.asarray(seconds) * rate))
+
+
+def mbu(scenario: Scenario, step: StepTime) -> Array:
+    """MBU of a decode step: weights and cache that it must read, over all chips' bandwidth.
+
+    Copies that a layout reads are no useful bytes (formulas.md F4.3).
+    """
+    s, model = scenario, scenario.model
+    weights = model.params_read(step.batch, s.routing_skew) * s.weight_format.bytes
+    cache = step.batch * model.kv_bytes_read(s.context, s.kv_format)
+    return bandwidth_share(weights + cache, step.total, s.n_chips * s.chip.bandwidth)
+
+
+def mfu(scenario: Scenario, step: StepTime) -> Array:
+    """MFU of a decode step: two FLOPs per active parameter and token, attention left out (F4.2)."""
+    s = scenario
+    useful = 2.0 * step.batch * s.model.active_params
+    return flops_share(useful, step.total, s.n_chips * s.chip.peak(s.compute_format))
+
+
+def time_per_output_token(first: float, last: float, output: int) -> float:
+    """TPOT over the gaps between tokens, of which there is one fewer than tokens [s].
+
+    Some divide by the number of tokens instead (formulas.md F8.1).
+
+    >>> round(time_per_output_token(0.2, 10.2, 101), 9)
+    0.1
+    """
+    return (last - first) / (output - 1)
+
+
+def end_to_end(ttft: float, tpot: float, output: int, *, per_token: bool = False) -> float:
+    """Time of a whole request [s].
+
+    The first token comes with the prompt, so ``output - 1`` gaps follow; with `per_token` all
+    tokens are counted, the other convention in use (formulas.md F8.1).
+
+    >>> end_to_end(0.5, 0.1, 101), round(end_to_end(0.5, 0.1, 101, per_token=True), 9)
+    (10.5, 10.6)
+    """
+    return ttft + tpot * (output if per_token else output - 1)
+
+
+def kv_tokens_retired(batch: float, prompt: float, output: float) -> float:
+    """Cached tokens that finished sequences give back in one step, on average [token] (F8.7).
+
+    >>> kv_tokens_retired(32, 8192, 4096)
+    96.0
+    """
+    return batch * (prompt + output) / output

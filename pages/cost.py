@@ -1,0 +1,50 @@
+"""Cost: what tokens and requests cost, and what the chips get done for it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import cost, decode, memory, prefill, roofline
+from calc import metrics as measured
+from pages.ui import cost_figures, cost_tables, explained, figures, text, verdict
+from pages.ui.frame import current_scenario, header, metrics
+
+scenario = current_scenario()
+step = decode.step_time(scenario)
+reading = float(prefill.prompt_time(scenario).total)
+largest = int(memory.max_batch(scenario))
+batches = decode.batch_sweep(
+    decode.sweep_end(scenario, largest, roofline.compute_bound_batch(scenario)),
+    [largest, scenario.batch],
+)
+
+header("What does a million tokens cost?", scenario)
+st.markdown(verdict.cost(scenario, step, reading))
+shown = {
+    "USD per M output": text.usd(float(cost.per_million_tokens(scenario, step))),
+    "USD per M input": text.usd(cost.per_million_input_tokens(scenario, reading)),
+    "USD, 1k requests": text.usd(cost.requests(scenario, step, reading)),
+    "Token per joule": text.significant(float(cost.tokens_per_joule(scenario, step))),
+    "MBU": text.percent(float(measured.mbu(scenario, step))),
+    "MFU": text.percent(float(measured.mfu(scenario, step))),
+}
+metrics(shown)
+
+with st.grid(2, min_column_width=400):
+    figures.show(
+        cost_figures.frontier(scenario, batches, largest, money=True),
+        key="cost-frontier",
+        alt=f"USD per million output tokens against time per token; {shown['USD per M output']}.",
+    )
+    figures.show(
+        cost_figures.frontier(scenario, batches, largest, money=False),
+        key="cost-throughput",
+        alt="Token/s per chip against time per token as the batch grows.",
+    )
+st.markdown(cost_tables.measures(scenario, step, reading))
+st.markdown(cost_tables.prices(scenario))
+st.caption(
+    "Every chip is taken as busy all the time. Prices of different chips were printed at "
+    "different times and on different terms: type your own under Price and power."
+)
+explained.section(scenario)

@@ -1,0 +1,68 @@
+"""Quantization: what each precision moves, what formats cost, and what rounding does."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import decode, memory, precision
+from pages.ui import (
+    affine_bench,
+    explained,
+    figures,
+    quantization_figures,
+    quantization_tables,
+    verdict,
+)
+from pages.ui.frame import current_scenario, header
+from presets import formats
+
+scenario = current_scenario()
+header("What does precision buy?", scenario)
+
+columns = st.columns(len(precision.SWITCHES))
+changed = {}
+for column, (switch, use) in zip(columns, precision.SWITCHES.items(), strict=True):
+    offered = [id for id, item in formats.items() if use in item.uses]
+    suggested = precision.suggestion(scenario, switch, formats)
+    to = column.selectbox(
+        f"{quantization_tables.LABELS[switch]} to",
+        offered,
+        index=offered.index(suggested),
+        key=f"to-{switch}-{suggested}",
+        persist_state="session",
+    )
+    changed[switch] = precision.switched(scenario, switch, formats[to])
+st.markdown(verdict.precision(scenario, changed))
+
+held = int(memory.max_batch(scenario))
+batches = decode.batch_sweep(max(2.0 * scenario.batch, 1.5 * held, 256), [scenario.batch, held])
+with st.grid(3, min_column_width=260):
+    for switch, then in changed.items():
+        name = f"{quantization_tables.LABELS[switch]} in {getattr(then, switch).id}"
+        figures.show(
+            quantization_figures.step_lines(scenario, then, batches, name),
+            key=f"quantization-{switch}",
+            alt=f"Weight read, linear FLOPs and KV read against batch, now and with {name}.",
+        )
+    for switch, then in changed.items():
+        name = f"{quantization_tables.LABELS[switch]} in {getattr(then, switch).id}"
+        figures.show(
+            quantization_figures.frontiers(scenario, then, batches, name),
+            key=f"frontier-{switch}",
+            alt=f"Throughput per chip against time per token, now and with {name}.",
+        )
+st.markdown(quantization_tables.moves(scenario, changed))
+caption = "Dotted: now; solid: then, as far as memory holds the batch."
+st.caption(f"{caption} {quantization_tables.mixed(scenario)}")
+
+rounding, bits = st.tabs(
+    ["Affine quantization", "Bits of every format"], key="quantization-tabs", on_change="rerun"
+)
+if rounding.open:
+    with rounding:
+        affine_bench.section()
+if bits.open:
+    with bits:
+        st.table(quantization_tables.format_bits(scenario), hide_index=True)
+        st.caption("Bits: those of a value, and its share of scales and zero points.")
+explained.section(scenario)

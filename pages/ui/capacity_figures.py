@@ -1,0 +1,120 @@
+"""The charts of the Capacity page: what is resident, what fits, and where replicas lie."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calc import Scenario, capacity, memory, packing
+from pages.ui import figures, kv_figures, lines, palette, text
+
+Array = NDArray[np.float64]
+
+
+def resident(held: memory.Ledger, n_chips: int) -> figures.Chart:
+    """What fills the memory of all chips, and of one, as bars with a figure in each part."""
+    parts = {name: size for name, size in held.parts().items() if size > 0}
+    rows = {f"all {n_chips:,} chips": 1.0, "one chip": 1.0 / n_chips}
+    used = sum(parts.values())
+    data = []
+    for name, size in parts.items():
+        look = palette.QUANTITIES[name]
+        data.append({
+            "type": "bar", "orientation": "h", "name": look.label, "y": list(rows),
+            "x": [100 * size / used] * len(rows), "marker": {"color": look.colour},
+            "text": [text.si(size * share, "B") if size / used > 0.09 else ""
+                     for share in rows.values()],
+            "textposition": "inside", "insidetextanchor": "middle", "textangle": 0,
+            "textfont": {"color": _ink(name), "size": figures.FONT_SIZE},
+            "hovertemplate": f"{look.label}: %{{customdata}}<extra></extra>",
+            "customdata": [text.si(size * share, "B") for share in rows.values()],
+        })  # fmt: skip
+    legend = [
+        figures.key(f"{palette.QUANTITIES[n].label} {text.si(size, 'B')}",
+                    palette.QUANTITIES[n].colour, "■")
+        for n, size in parts.items()
+    ]  # fmt: skip
+    shapes = [figures.legend(*figures.wrapped(legend))]
+    if held.free < 0:
+        shapes.append(kv_figures.rule("x", 100 * (used + held.free) / used, "solid", "full"))
+    layout = {
+        **kv_figures.frame(96, legend_rows=len(figures.wrapped(legend))),
+        "barmode": "stack", "bargap": 0.35,
+        "xaxis": {
+            "range": [0, 100], "title": {"text": "Share of what is there or needed (%)"},
+            "automargin": False, "nticks": 6,
+        },
+        "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
+                  "showgrid": False},
+        "shapes": shapes,
+    }  # fmt: skip
+    return figures.figure(data, layout)
+
+
+def _ink(name: str) -> str:
+    return {"weights": "#ffffff", "free": palette.INK, "reserved": palette.INK}.get(name, "#171c26")
+
+
+def against_context(scenario: Scenario, largest: int, crossing: float) -> figures.Chart:
+    """Sequences that memory holds against context, and the batch from which FLOPs bind."""
+    context = np.unique(np.append(2.0 ** np.linspace(9, 20, 89), float(scenario.context)))
+    held = capacity.largest_batches(scenario, context)
+    shown = {"memory holds": (held, palette.QUANTITIES["kv_cache"])}
+    rules = []
+    if math.isfinite(crossing):
+        rules.append(("y", crossing, f"compute-bound from {math.floor(crossing):,}"))
+    marks = [4.0**i for i in range(5, 11)]
+    return lines.chart(
+        context,
+        shown,
+        x_title="Context (tokens, k = 1,024)",
+        y_title="Sequences",
+        unit="sequences",
+        now=(scenario.context, float(max(largest, 0)) or math.nan, f"{largest:,}"),
+        rules=rules,
+        x_ticks={m: f"{m / 1024:,.0f}k" for m in marks},
+    )
+
+
+def placement(placed: packing.Placement) -> figures.Chart:
+    """Each used device as a bar of the replicas that lie on it."""
+    names = [f"{load.device.name} {load.number}" for load in placed.loads]
+    largest = max((load.device.memory for load in placed.loads), default=1.0)
+    data = []
+    for i, item in enumerate(placed.items):
+        colour = kv_figures.LINES[i % len(kv_figures.LINES)][0]
+        counts = [load.replicas[i] for load in placed.loads]
+        data.append({
+            "type": "bar", "orientation": "h", "name": text.plain_html(item.name), "y": names,
+            "x": [count * item.size / 1e9 for count in counts], "marker": {
+                "color": colour, "line": {"color": "rgba(255,255,255,0.6)", "width": 1}},
+            "text": [f"{count} × {text.plain_html(item.name)}" if count else ""
+                     for count in counts],
+            "textposition": "inside", "insidetextanchor": "middle", "textangle": 0,
+            "hovertemplate": f"%{{y}}: {text.plain_html(item.name)} %{{x:.3~r}} GB<extra></extra>",
+        })  # fmt: skip
+    data.append({
+        "type": "bar", "orientation": "h", "name": "free", "y": names,
+        "x": [load.free / 1e9 for load in placed.loads],
+        "marker": {"color": palette.QUANTITIES["free"].colour},
+        "hovertemplate": "%{y}: %{x:.3~r} GB free<extra></extra>",
+    })  # fmt: skip
+    legend = [
+        figures.key(text.plain_html(item.name), kv_figures.LINES[i % len(kv_figures.LINES)][0],
+                    "■")
+        for i, item in enumerate(placed.items)
+    ]  # fmt: skip
+    rows = figures.wrapped(legend)
+    layout = {
+        **kv_figures.frame(110, legend_rows=len(rows)),
+        "height": 90 + 18 * len(rows) + 26 * max(len(names), 1),
+        "barmode": "stack", "bargap": 0.25,
+        "xaxis": {"range": [0, 1.02 * largest / 1e9], "title": {"text": "Memory (GB)"},
+                  "automargin": False, "nticks": 8},
+        "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
+                  "showgrid": False, "type": "category"},
+        "shapes": [figures.legend(*rows)],
+    }  # fmt: skip
+    return figures.figure(data, layout)

@@ -1,0 +1,77 @@
+"""Tables of the Capacity page."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from calc import Scenario, capacity
+from pages.ui import tables, text
+from presets import chips, formats
+
+# The precisions that the seeds compare.
+COMPARED = ("bf16", "int8", "int4")
+
+
+def topologies(scenario: Scenario) -> tables.Table:
+    """The smallest slice for the weights in each precision, and its double, with memory full."""
+    s = scenario
+    ids = dict.fromkeys((s.weight_format.id, *COMPARED))
+    rows = []
+    for small, double in capacity.topologies(s, [formats[id] for id in ids if id in formats]):
+        for i, found in enumerate((small, double)):
+            first = [
+                text.plain(found.weight_format.id),
+                text.si(found.weights, "B"),
+                text.significant(found.chips_raw),
+            ]
+            rows.append([*(first if i == 0 else ["  doubled", "", ""]), *_cells(found)])
+    head = ["Weights and KV", "Weights", "Chips, raw", "Slice", "Left for KV", "Sequences",
+            "Step", "Request/s per chip", "USD / Mtok"]  # fmt: skip
+    return tables.table(head, rows)
+
+
+def _cells(found: capacity.Topology) -> list[str]:
+    if not found.n_chips:
+        return ["none", "", "", "", "", ""]
+    return [
+        text.count(found.n_chips),
+        text.si(found.free, "B"),
+        text.count(found.sequences),
+        text.si(found.step_time, "s") if found.sequences else "–",
+        text.significant(found.requests_per_second) if found.sequences else "–",
+        text.usd(found.usd_per_million_tokens) if found.sequences else "–",
+    ]
+
+
+def every_chip(scenario: Scenario) -> None:
+    """The scenario on the fewest chips of every kind, sortable."""
+    found = capacity.fits(scenario, chips)
+    known = [fit for fit in found if fit.n_chips]
+    st.dataframe(
+        {
+            "Chip": [fit.chip.name for fit in known],
+            "Vendor": [fit.chip.vendor for fit in known],
+            "Chips": [fit.n_chips for fit in known],
+            "Largest batch": [fit.max_batch for fit in known],
+            "Step (ms)": [_known(1e3 * fit.step_time) for fit in known],
+            "Token/s per chip": [_known(fit.throughput_per_chip) for fit in known],
+            "USD / Mtok": [_known(fit.usd_per_million_tokens) for fit in known],
+        },
+        column_config={
+            name: st.column_config.NumberColumn(format=form)
+            for name, form in (
+                ("Step (ms)", "%.3g"), ("Token/s per chip", "%.4g"), ("USD / Mtok", "%.3g"),
+            )
+        },
+        hide_index=True,
+        height=420,
+    )  # fmt: skip
+    left = [fit.chip.name for fit in found if not fit.n_chips]
+    if left:
+        st.caption(text.plain(f"No slice holds it: {', '.join(left)}."))
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

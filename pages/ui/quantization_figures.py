@@ -1,0 +1,164 @@
+"""The charts of the Quantization page."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calc import Scenario, decode, quantization
+from pages.ui import figures, kv_figures, palette, text
+
+Array = NDArray[np.float64]
+
+_SMALL = 252
+_SHOWN = 128
+
+
+def step_lines(now: Scenario, then: Scenario, batch: Array, name: str) -> figures.Chart:
+    """The three lines of a step against batch, thin as they are and thick as they would be."""
+    data = []
+    before, after = (decode.step_time(s, batch=batch) for s in (now, then))
+    for name in figures.TERMS:
+        look = palette.QUANTITIES[name]
+        for step, width, opacity in ((before, 1.5, 0.55), (after, 3, 1)):
+            data.append({
+                "type": "scatter", "mode": "lines", "x": batch,
+                "y": getattr(step, name) * figures.MILLI, "opacity": opacity,
+                "line": {"color": look.colour, "width": width,
+                         "dash": "dot" if step is before else "solid"},
+                "hovertemplate": f"{look.label}<br>batch %{{x:,.0f}}<br>%{{y:.3~r}} ms"
+                f"<extra>{'now' if step is before else 'then'}</extra>",
+            })  # fmt: skip
+    values = np.concatenate([np.asarray(trace["y"], dtype=float) for trace in data])
+    top = float(np.nanmax(values, initial=1e-6))
+    extent = [math.log10(top) - 3, math.log10(top) + 0.1]
+    layout = {
+        **_frame(),
+        "xaxis": figures.batch_axis(float(2 ** math.ceil(math.log2(batch[-1])))),
+        "yaxis": {
+            "type": "log", "range": extent, "title": {"text": "Time (ms)"}, "automargin": False,
+            **figures.ticks(10 ** extent[0], top, True),
+        },
+        "shapes": [
+            figures.legend(
+                [f"<b>{text.plain_html(name)}</b>"],
+                [figures.key(palette.QUANTITIES[n].label, palette.QUANTITIES[n].colour, "━━")
+                 for n in figures.TERMS],
+            )
+        ],
+    }  # fmt: skip
+    return figures.figure(data, layout)
+
+
+def frontiers(now: Scenario, then: Scenario, batch: Array, name: str) -> figures.Chart:
+    """Both frontiers: thin as it is, thick as it would be, up to the batch that memory holds."""
+    data, spans = [], []
+    for scenario, width, dash in ((now, 1.5, "dot"), (then, 3, "solid")):
+        curve = decode.frontier(scenario, batch)
+        x = np.where(curve.fits, curve.latency * figures.MILLI, np.nan)
+        y = np.where(curve.fits, curve.throughput_per_chip, np.nan)
+        spans.append((x, y))
+        data.append({
+            "type": "scatter", "mode": "lines", "x": x, "y": y, "customdata": curve.batch,
+            "line": {"color": palette.INK, "width": width, "dash": dash},
+            "hovertemplate": "batch %{customdata:,.0f}<br>%{x:.3~r} ms<br>%{y:.3~r} token/s per "
+            "chip<extra></extra>",
+        })  # fmt: skip
+    low_x, high_x = _bounds([x for x, _ in spans])
+    low_y, high_y = _bounds([y for _, y in spans])
+    layout = {
+        **_frame(),
+        "xaxis": {
+            "type": "log", "range": [math.log10(low_x) - 0.05, math.log10(high_x) + 0.05],
+            "title": {"text": "Time per token (ms)", "standoff": 8}, "automargin": False,
+            **figures.ticks(low_x, high_x, True),
+        },
+        "yaxis": {
+            "type": "log", "range": [math.log10(low_y) - 0.05, math.log10(high_y) + 0.1],
+            "title": {"text": "Token/s per chip"}, "automargin": False,
+            **figures.ticks(low_y, high_y, True),
+        },
+        "shapes": [
+            figures.legend([f"<b>{text.plain_html(name)}</b>"],
+                           [figures.key("then", palette.INK, "━━"),
+                            figures.key("now", palette.INK, "┅┅")])
+        ],
+    }  # fmt: skip
+    return figures.figure(data, layout)
+
+
+def _bounds(values: list[Array]) -> tuple[float, float]:
+    flat = np.concatenate(values)
+    flat = flat[np.isfinite(flat) & (flat > 0)]
+    return (float(flat.min()), float(flat.max())) if flat.size else (0.1, 1.0)
+
+
+def _frame() -> figures.Dict:
+    return {**kv_figures.frame(60, legend_rows=2), "height": _SMALL}
+
+
+def tensor(result: quantization.Quantized) -> figures.Chart:
+    """The first values as they were and as they come back."""
+    original = np.ravel(result.values)[:_SHOWN]
+    restored = np.ravel(result.reconstructed)[:_SHOWN]
+    at = np.arange(len(original), dtype=float)
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": at,
+            "y": restored,
+            "name": "reconstructed",
+            "line": {"color": "#D55E00", "width": 2, "shape": "hvh"},
+            "hovertemplate": "value %{x}: %{y:.4~r} reconstructed<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": at,
+            "y": original,
+            "name": "original",
+            "marker": {"color": "#0072B2", "size": 5},
+            "hovertemplate": "value %{x}: %{y:.4~r}<extra></extra>",
+        },
+    ]
+    layout = {
+        **kv_figures.frame(66),
+        "xaxis": {"title": {"text": f"Value (first {len(at)})", "standoff": 8},
+                  "automargin": False, "range": [-1, len(at)], "nticks": 8},
+        "yaxis": {"title": {"text": "Original and reconstructed"}, "automargin": False},
+        "shapes": [figures.legend([figures.key("original", "#0072B2", "●"),
+                                   figures.key("reconstructed", "#D55E00", "━━")])],
+    }  # fmt: skip
+    return figures.figure(data, layout)
+
+
+def error(result: quantization.Quantized) -> figures.Chart:
+    """The error of the same values, between plus and minus half a step."""
+    wrong = np.ravel(result.error)[:_SHOWN]
+    bound = np.ravel(np.broadcast_to(result.bound, result.values.shape))[:_SHOWN]
+    at = np.arange(len(wrong), dtype=float)
+    edge = {"color": palette.RULE, "width": 1.5, "dash": "dash", "shape": "hvh"}
+    data = [
+        {"type": "scatter", "mode": "lines", "x": at, "y": sign * bound, "line": edge,
+         "hoverinfo": "skip"}
+        for sign in (1, -1)
+    ]  # fmt: skip
+    data.append({
+        "type": "scatter", "mode": "markers", "x": at, "y": wrong,
+        "marker": {"color": "#CC79A7", "size": 5},
+        "hovertemplate": "value %{x}: error %{y:.3~r}<extra></extra>",
+    })  # fmt: skip
+    reach = float(np.max(np.abs(np.concatenate([wrong, bound])), initial=0.0)) or 1.0
+    layout = {
+        **kv_figures.frame(76),
+        "xaxis": {"title": {"text": f"Value (first {len(at)})", "standoff": 8},
+                  "automargin": False, "range": [-1, len(at)], "nticks": 8},
+        "yaxis": {"title": {"text": "Error"}, "range": [-1.25 * reach, 1.25 * reach],
+                  "automargin": False},
+        "shapes": [figures.legend([figures.key("error", "#CC79A7", "●"),
+                                   figures.key("± half a step", palette.RULE, "╍╍")])],
+    }  # fmt: skip
+    return figures.figure(data, layout)
