@@ -63,8 +63,8 @@ def compute_bound_batch(scenario: Scenario) -> float:
     low, high = 1e-3, 1e9
     if math.isnan(scenario.chip.peak(scenario.compute_format)):
         return math.nan
-    for _ in range(5):
-        batch = np.geomspace(low, high, 200)
+    for _ in range(3):
+        batch = np.geomspace(low, high, 4000)
         above = decode.step_time(scenario, batch=batch).compute_bound
         first = int(np.argmax(above)) if above.any() else len(batch) - 1
         low, high = batch[max(first - 1, 0)], batch[first]

@@ -23,7 +23,8 @@ fewest = memory.min_chips(scenario)
 crossing = roofline.compute_bound_batch(scenario)
 
 header("Does it fit, and on how many?", scenario)
-st.markdown(verdict.capacity_fit(scenario, held))
+topologies = capacity_tables.compared(scenario)
+st.markdown(verdict.capacity_fit(scenario, held, fewest, *topologies[0]))
 shown = {
     "Weights": text.si(held.weights, "B"),
     "KV cache": text.si(held.kv_cache, "B"),
@@ -53,7 +54,7 @@ smallest, everywhere, packed = st.tabs(
 )
 if smallest.open:
     with smallest:
-        st.table(capacity_tables.topologies(scenario), hide_index=True)
+        st.table(capacity_tables.topologies(topologies), hide_index=True)
         st.caption(
             f"Each slice filled with sequences of {scenario.context:,} tokens; requests generate "
             f"{scenario.output:,} tokens. A full memory is read once a step, whatever fills it, so "

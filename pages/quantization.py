@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calc import decode, memory, precision
+from calc import decode, precision
 from pages.ui import (
     affine_bench,
     explained,
@@ -32,26 +32,29 @@ for column, (switch, use) in zip(columns, precision.SWITCHES.items(), strict=Tru
         persist_state="session",
     )
     changed[switch] = precision.switched(scenario, switch, formats[to])
-st.markdown(verdict.precision(scenario, changed))
+now = precision.figures(scenario)
+then_figures = {switch: precision.figures(s) for switch, s in changed.items()}
+st.markdown(verdict.precision(scenario, changed, now, then_figures))
 
-held = int(memory.max_batch(scenario))
+held = int(now.max_batch)
 batches = decode.batch_sweep(max(2.0 * scenario.batch, 1.5 * held, 256), [scenario.batch, held])
+swept, frontier = decode.step_time(scenario, batch=batches), decode.frontier(scenario, batches)
 with st.grid(3, min_column_width=260):
     for switch, then in changed.items():
         name = f"{quantization_tables.LABELS[switch]} in {getattr(then, switch).id}"
         figures.show(
-            quantization_figures.step_lines(scenario, then, batches, name),
+            quantization_figures.step_lines(swept, decode.step_time(then, batch=batches), name),
             key=f"quantization-{switch}",
             alt=f"Weight read, linear FLOPs and KV read against batch, now and with {name}.",
         )
     for switch, then in changed.items():
         name = f"{quantization_tables.LABELS[switch]} in {getattr(then, switch).id}"
         figures.show(
-            quantization_figures.frontiers(scenario, then, batches, name),
+            quantization_figures.frontiers(frontier, decode.frontier(then, batches), name),
             key=f"frontier-{switch}",
             alt=f"Throughput per chip against time per token, now and with {name}.",
         )
-st.markdown(quantization_tables.moves(scenario, changed))
+st.markdown(quantization_tables.moves(changed, now, then_figures))
 caption = "Dotted: now; solid: then, as far as memory holds the batch."
 st.caption(f"{caption} {quantization_tables.mixed(scenario)}")
 

@@ -118,8 +118,12 @@ def test_figures_of_the_other_pages_are_valid_plotly(name: str) -> None:
         capacity_figures.against_context(s, int(memory.max_batch(s)), 120.0),
         cost_figures.frontier(s, batch, int(memory.max_batch(s)), money=True),
         cost_figures.frontier(s, batch, int(memory.max_batch(s)), money=False),
-        quantization_figures.step_lines(s, then, batch, "weights"),
-        quantization_figures.frontiers(s, then, batch, "weights"),
+        quantization_figures.step_lines(
+            decode.step_time(s, batch=batch), decode.step_time(then, batch=batch), "weights"
+        ),
+        quantization_figures.frontiers(
+            decode.frontier(s, batch), decode.frontier(then, batch), "weights"
+        ),
         quantization_figures.tensor(affine),
         quantization_figures.error(affine),
     ]

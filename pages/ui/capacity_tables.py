@@ -14,15 +14,24 @@ from presets import chips, formats
 COMPARED = ("bf16", "int8", "int4")
 
 
-def topologies(scenario: Scenario) -> tables.Table:
-    """The smallest slice for the weights in each precision, and its double, with memory full."""
+Pair = tuple[capacity.Topology, capacity.Topology]
+
+
+def compared(scenario: Scenario) -> list[Pair]:
+    """The smallest slice for the weights and its double: as the scenario stores, and in others."""
     s = scenario
-    ids = dict.fromkeys((s.weight_format.id, *COMPARED))
+    own = (capacity.topology(s), capacity.topology(s, doubled=True))
+    others = [formats[id] for id in COMPARED if formats[id] not in (s.weight_format, s.kv_format)]
+    return [own, *capacity.topologies(s, others)]
+
+
+def topologies(pairs: list[Pair]) -> tables.Table:
+    """Smallest slices and their doubles, with memory full."""
     rows = []
-    for small, double in capacity.topologies(s, [formats[id] for id in ids if id in formats]):
+    for small, double in pairs:
         for i, found in enumerate((small, double)):
             first = [
-                text.plain(found.weight_format.id),
+                _stored(found),
                 text.si(found.weights, "B"),
                 text.significant(found.chips_raw),
             ]
@@ -30,6 +39,11 @@ def topologies(scenario: Scenario) -> tables.Table:
     head = ["Weights and KV", "Weights", "Chips, raw", "Slice", "Left for KV", "Sequences",
             "Step", "Request/s per chip", "USD / Mtok"]  # fmt: skip
     return tables.table(head, rows)
+
+
+def _stored(found: capacity.Topology) -> str:
+    weights, cache = found.weight_format.id, found.kv_format.id
+    return text.plain(weights if weights == cache else f"{weights}, {cache} KV")
 
 
 def _cells(found: capacity.Topology) -> list[str]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import Scenario, decode, quantization
+from calc import decode, quantization
 from pages.ui import figures, kv_figures, palette, text
 
 Array = NDArray[np.float64]
@@ -16,20 +16,20 @@ _SMALL = 252
 _SHOWN = 128
 
 
-def step_lines(now: Scenario, then: Scenario, batch: Array, name: str) -> figures.Chart:
+def step_lines(now: decode.StepTime, then: decode.StepTime, name: str) -> figures.Chart:
     """The three lines of a step against batch, thin as they are and thick as they would be."""
     data = []
-    before, after = (decode.step_time(s, batch=batch) for s in (now, then))
+    batch = now.batch
     for name in figures.TERMS:
         look = palette.QUANTITIES[name]
-        for step, width, opacity in ((before, 1.5, 0.55), (after, 3, 1)):
+        for step, width, opacity in ((now, 1.5, 0.55), (then, 3, 1)):
             data.append({
                 "type": "scatter", "mode": "lines", "x": batch,
                 "y": getattr(step, name) * figures.MILLI, "opacity": opacity,
                 "line": {"color": look.colour, "width": width,
-                         "dash": "dot" if step is before else "solid"},
+                         "dash": "dot" if step is now else "solid"},
                 "hovertemplate": f"{look.label}<br>batch %{{x:,.0f}}<br>%{{y:.3~r}} ms"
-                f"<extra>{'now' if step is before else 'then'}</extra>",
+                f"<extra>{'now' if step is now else 'then'}</extra>",
             })  # fmt: skip
     values = np.concatenate([np.asarray(trace["y"], dtype=float) for trace in data])
     top = float(np.nanmax(values, initial=1e-6))
@@ -52,11 +52,10 @@ def step_lines(now: Scenario, then: Scenario, batch: Array, name: str) -> figure
     return figures.figure(data, layout)
 
 
-def frontiers(now: Scenario, then: Scenario, batch: Array, name: str) -> figures.Chart:
+def frontiers(now: decode.Frontier, then: decode.Frontier, name: str) -> figures.Chart:
     """Both frontiers: thin as it is, thick as it would be, up to the batch that memory holds."""
     data, spans = [], []
-    for scenario, width, dash in ((now, 1.5, "dot"), (then, 3, "solid")):
-        curve = decode.frontier(scenario, batch)
+    for curve, width, dash in ((now, 1.5, "dot"), (then, 3, "solid")):
         x = np.where(curve.fits, curve.latency * figures.MILLI, np.nan)
         y = np.where(curve.fits, curve.throughput_per_chip, np.nan)
         spans.append((x, y))

@@ -24,10 +24,12 @@ _ROWS: Mapping[str, tuple[str, Callable[[float], str]]] = {
 }
 
 
-def moves(scenario: Scenario, changed: Mapping[str, Scenario]) -> str:
+def moves(
+    changed: Mapping[str, Scenario],
+    now: precision.Figures,
+    then: Mapping[str, precision.Figures],
+) -> str:
     """What each switch moves: the figure then with its change, a dash where nothing moves."""
-    now = precision.figures(scenario)
-    then = {switch: precision.figures(s) for switch, s in changed.items()}
     rows = []
     for name, (label, shown) in _ROWS.items():
         before = getattr(now, name)

@@ -298,19 +298,23 @@ def cost(scenario: Scenario, step: decode.StepTime, reading: float) -> str:
     )
 
 
-def capacity_fit(scenario: Scenario, held: memory.Ledger) -> str:
+def capacity_fit(
+    scenario: Scenario,
+    held: memory.Ledger,
+    fewest: int,
+    small: capacity.Topology,
+    double: capacity.Topology,
+) -> str:
     """Whether it fits, on how few chips, and what the smallest topology is worth."""
     s, chip = scenario, text.plain(scenario.chip.name)
     taken = held.weights + held.kv_cache + held.activations
     room = memory.capacity(s)
     share = text.percent(taken / room) if room else "more than all"
-    fewest = memory.min_chips(s)
     least = (
         f"the fewest chips that hold it are {fewest:,}"
         if fewest
         else "no number of chips holds it in this layout"
     )
-    small, double = capacity.topology(s), capacity.topology(s, doubled=True)
     lesson = ""
     if (
         small.sequences
@@ -350,12 +354,17 @@ _SWITCH = {
 }
 
 
-def precision(scenario: Scenario, changed: Mapping[str, Scenario]) -> str:
+def precision(
+    scenario: Scenario,
+    changed: Mapping[str, Scenario],
+    now: precisions.Figures,
+    figures: Mapping[str, precisions.Figures],
+) -> str:
     """What each switch moves, in words, and what it does to the step."""
-    now, sentences = precisions.figures(scenario), []
+    sentences = []
     for switch, then in changed.items():
         form, moves, stays = _SWITCH[switch]
-        after, id = precisions.figures(then), text.plain(getattr(then, switch).id)
+        after, id = figures[switch], text.plain(getattr(then, switch).id)
         named = form.format(f"**{id}**")
         if getattr(then, switch) is getattr(scenario, switch):
             sentences.append(f"{named} {stays}")
