@@ -58,10 +58,10 @@ def per_million_tokens(scenario: Scenario, step: StepTime) -> Array:
     return per_million(price(scenario), step.throughput_per_chip)
 
 
-def per_million_input_tokens(scenario: Scenario, prompt_time: float) -> float:
-    """Price of a million prompt tokens, prompts read one after another [USD]."""
+def per_million_input_tokens(scenario: Scenario, prompts_per_second: float) -> float:
+    """Price of a million prompt tokens on a replica that does nothing else [USD]."""
     s = scenario
-    return float(per_million(s.n_chips * price(s), s.prompt / prompt_time))
+    return float(per_million(s.n_chips * price(s), s.prompt * prompts_per_second))
 
 
 def per_thousand_requests(
@@ -91,11 +91,10 @@ def per_thousand_requests(
     return 1000 * seconds * price / SECONDS_PER_HOUR
 
 
-def requests(scenario: Scenario, step: StepTime, prompt_time: float) -> float:
+def requests(scenario: Scenario, step: StepTime, prompts_per_second: float) -> float:
     """Price of a thousand of the scenario's requests on its own replica [USD]."""
-    s = scenario
-    made, read = float(step.throughput), 1 / prompt_time
-    return per_thousand_requests(s.n_chips * price(s), s.output, made, read)
+    s, made = scenario, float(step.throughput)
+    return per_thousand_requests(s.n_chips * price(s), s.output, made, prompts_per_second)
 
 
 def flops_per_usd(chip_price: float, chip: Chip, compute_format: NumberFormat) -> float:

@@ -191,11 +191,30 @@ class Floor(Applied):
         super().__init__(lambda value: max(0, math.floor(value)), r"\lfloor", r"\rfloor", argument)
 
 
+# So many terms still read well on one line.
+_ONE_LINE = 3
+
+
+class Total(_Combined):
+    """The sum of several terms, one below another where they are many."""
+
+    def __init__(self, *terms: Expression) -> None:
+        self.parts = terms
+        self.value = reduce(Sum, terms).value
+
+    def latex(self, numbers: bool = False) -> str:
+        written = [part.latex(numbers) for part in self.parts]
+        if len(written) <= _ONE_LINE:
+            return " + ".join(written)
+        rows = r" \\ &+ ".join(written)
+        return rf"\begin{{aligned}}[t] & {rows} \end{{aligned}}"
+
+
 def total(terms: list[Expression]) -> Expression:
     """The sum of several expressions."""
-    return reduce(Sum, terms)
+    return Total(*terms)
 
 
 def _factor(part: Expression, numbers: bool) -> str:
     text = part.latex(numbers)
-    return rf"\left({text}\right)" if isinstance(part, (Sum, Difference)) else text
+    return rf"\left({text}\right)" if isinstance(part, (Sum, Difference, Total)) else text

@@ -92,24 +92,36 @@ class Layout:
         """Chips that share all routed experts of a layer."""
         return np.where(self.ep > 1, self.stage, self.tp)
 
-    def cache_share(self, split: HeadSplit, kv_sharding: str) -> Array:
-        """Part of a sequence's cache that one chip of its group reads.
+    def cache_share(
+        self, split: HeadSplit, kv_sharding: str, sequences: Array | None = None
+    ) -> Array:
+        """Part of its group's cache that one chip reads.
 
         Heads are dealt out first. Beyond them a chip holds a copy, unless the cache is split by
-        batch or by sequence (formulas.md F3.7, F3.8).
+        batch, as far as there are `sequences` to deal out, or by sequence (formulas.md F3.7, F3.8).
         """
         if not split.cache_heads:
             return 1 / self.tp
         by_head = np.ceil(split.cache_heads / self.tp) / split.cache_heads
         if kv_sharding == "replicated" or not split.query_elements:
             return np.asarray(by_head)
-        return np.where(self.tp > split.cache_heads, 1 / self.tp, by_head)
+        parted = 1 / self.tp
+        if kv_sharding == "batch" and sequences is not None:
+            sharing = self.copies_per_head(split)
+            parted = by_head * np.ceil(sequences / sharing) / np.maximum(sequences, 1)
+        return np.where(self.tp > split.cache_heads, parted, by_head)
 
     def copies_per_head(self, split: HeadSplit) -> Array:
         """Chips that share one cached head, copied or split."""
         if not split.cache_heads:
             return np.ones_like(self.tp)
         return np.maximum(1.0, self.tp / split.cache_heads)
+
+    def copies(self, split: HeadSplit, scenario: Scenario) -> Array:
+        """Chips that hold the same part of a cache, and share the query heads that read it."""
+        if scenario.kv_sharding != "replicated" and split.query_elements:
+            return np.ones_like(self.tp)
+        return self.copies_per_head(split)
 
     def sequences(self, batch: ArrayLike) -> Array:
         """Sequences of the fullest group in one micro-batch."""
@@ -159,10 +171,11 @@ def problems(scenario: Scenario) -> list[str]:
             f"Expert parallel {s.expert_parallel} does not divide the {tp * dp} chips of a stage; "
             "1 is used."
         )
-    return found + illegal(s.model, tp, s.expert_parallel, pp)
+    ep = s.expert_parallel if tp * dp % s.expert_parallel == 0 else 1
+    return found + illegal(s.model, tp, dp, ep, pp)
 
 
-def illegal(model: Model, tp: int, ep: int = 1, pp: int = 1) -> list[str]:
+def illegal(model: Model, tp: int, dp: int = 1, ep: int = 1, pp: int = 1) -> list[str]:
     """Shapes of a model that widths do not divide, in words; times then assume an even split."""
     found = []
     for name, size in shapes(model, ep).items():
@@ -172,6 +185,10 @@ def illegal(model: Model, tp: int, ep: int = 1, pp: int = 1) -> list[str]:
     if ep > 1 and not experts:
         found.append("The model has no routed experts to spread.")
     found += [f"{number} experts do not split {ep} ways." for number in experts if number % ep]
+    ways = tp * dp // ep
+    columns = {part.columns for part in _parts(model) if part.routed} if ep > 1 else set()
+    found += [f"{number:,} expert columns do not split {ways} ways."
+              for number in columns if number % ways]  # fmt: skip
     if model.layers < pp:
         found.append(f"{model.layers} layers do not fill {pp} stages.")
     return found

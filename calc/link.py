@@ -164,7 +164,7 @@ def dump_value(field: Field, value: Any) -> str:
     """A value as a link writes it."""
     if not isinstance(field, Quantity):
         return str(value)
-    return str(int(value)) if field.whole or value == int(value) else f"{value:g}"
+    return str(int(value)) if field.whole or value == int(value) else f"{value:.12g}"
 
 
 def dump(values: Mapping[str, Any], *, explicit: bool = False) -> dict[str, str]:

@@ -7,6 +7,7 @@ line of links, which is what an axis without wraparound is, only one way.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -93,10 +94,12 @@ class Network:
     def _over(self, group: ArrayLike) -> tuple[Array, Array, Array]:
         """Size, bandwidth and hops for groups, computed once for each size."""
         size = np.asarray(group, dtype=float)
-        paths = {float(g): self.path(float(g)) for g in np.unique(size)}
-        bandwidth = np.vectorize(lambda g: paths[g].bandwidth, otypes=[float])(size)
-        hops = np.vectorize(lambda g: paths[g].hops, otypes=[float])(size)
-        return size, bandwidth, hops
+        bandwidth = _for_each(size, lambda chips: self.path(chips).bandwidth)
+        return size, bandwidth, _for_each(size, lambda chips: self.path(chips).hops)
+
+    def bandwidth(self, group: ArrayLike) -> Array:
+        """What comes into each chip of a group in a gather [byte/s]; inf for a chip alone."""
+        return self._over(group)[1]
 
     def latency(self, group: ArrayLike) -> Array:
         """The shortest that a collective over a group can take [s]."""
@@ -106,7 +109,7 @@ class Network:
         """All-gather to, or reduce-scatter from, an array of `size` bytes over a group [s]."""
         chips, bandwidth, hops = self._over(group)
         moved = np.asarray(size, dtype=float) * (1 - 1 / chips)
-        return _longest(moved, bandwidth, hops * self.hop, chips)
+        return _longest(moved / bandwidth, hops * self.hop, chips)
 
     def reduce(self, size: ArrayLike, group: ArrayLike) -> Array:
         """All-reduce: a reduce-scatter and an all-gather [s]."""
@@ -115,14 +118,13 @@ class Network:
     def exchange(self, size: ArrayLike, group: ArrayLike) -> Array:
         """All-to-all in which each chip of a group sends `size` bytes, evenly to all [s].
 
-        On a torus half of everything crosses the middle, which makes it a quarter of a gather of
-        all that is sent.
+        On a torus half of everything crosses the middle of the longest axis, over as many links as
+        the axis has parallels. Behind a switch what leaves the node goes over each chip's own
+        port: nothing of it is shared.
         """
-        chips, bandwidth, hops = self._over(group)
-        moved = np.asarray(size, dtype=float) * (1 - 1 / chips)
-        if self.fabric.kind == "torus":
-            moved = moved * chips / 4
-        return _longest(moved, bandwidth, hops * self.hop, chips)
+        chips = np.asarray(group, dtype=float)
+        each = _for_each(chips, lambda number: _exchange_seconds(self, number))
+        return _longest(np.asarray(size, dtype=float) * each, self.latency(group), chips)
 
     def send(self, size: ArrayLike, group: ArrayLike) -> Array:
         """From each chip to one other among a group [s]."""
@@ -131,9 +133,45 @@ class Network:
         return np.asarray(size, dtype=float) / bandwidth + self.hop
 
 
-def _longest(moved: Array, bandwidth: Array, latency: Array, chips: Array) -> Array:
+def _for_each(sizes: Array, figure: Callable[[float], float]) -> Array:
+    """A figure of each group, looked up once for groups of one size."""
+    known = {size: figure(size) for size in set(sizes.ravel().tolist())}
+    return np.array([known[size] for size in sizes.ravel().tolist()]).reshape(sizes.shape)
+
+
+def _longest(sending: Array, latency: Array, chips: Array) -> Array:
     # One chip alone has nothing to wait for, whatever is known of its links.
-    return np.asarray(np.where(chips > 1, np.maximum(moved / bandwidth, latency), 0.0))
+    return np.asarray(np.where(chips > 1, np.maximum(sending, latency), 0.0))
+
+
+@lru_cache(maxsize=4096)
+def _exchange_seconds(network: Network, group: float) -> float:
+    """Seconds for each byte that a chip sends in an all-to-all."""
+    fabric = network.fabric
+    if group <= 1:
+        return 0.0
+    if fabric.kind == "torus":
+        longest = torus_shape(int(group), fabric.axes)[-1]
+        wraps = 0 < fabric.wraps_from <= longest
+        return longest / 4 / (network.two_way if wraps else network.one_way)
+    within, _ = _nodes(network, group)
+    inner = (within - 1) / group / _node_bandwidth(network, within) if within > 1 else 0.0
+    # In this order an unknown link stays unknown.
+    return max(inner, (1 - within / group) / network.scale_out)
+
+
+def _nodes(network: Network, group: float) -> tuple[float, float]:
+    """Chips of the fullest and of the emptiest node of a group, dealt out as evenly as can be."""
+    nodes = math.ceil(group / network.fabric.reach) if math.isfinite(network.fabric.reach) else 1
+    return math.ceil(group / nodes), group // nodes
+
+
+def _node_bandwidth(network: Network, chips: float) -> float:
+    """What a chip has to the others of its node [byte/s]."""
+    if network.fabric.kind == "mesh":
+        # Each pair has its own links: a smaller group leaves the others idle.
+        return network.one_way * (chips - 1) / (network.fabric.reach - 1)
+    return network.one_way
 
 
 @lru_cache(maxsize=4096)
@@ -143,20 +181,15 @@ def _path(network: Network, group: float) -> Path:
     fabric = network.fabric
     if fabric.kind == "torus":
         return _torus_path(network, torus_shape(int(group), fabric.axes))
-    within = min(group, fabric.reach)
-    bandwidth, hops = network.one_way, math.log2(group)
-    if fabric.kind == "mesh":
-        # Each pair has its own links: a smaller group leaves the others idle.
-        bandwidth, hops = bandwidth * (within - 1) / (fabric.reach - 1), 1.0
-    if group > within:
-        # The chips of a node share what comes in from the other nodes.
-        nodes = group / within
-        inner = (within - 1) / within / bandwidth if within > 1 else 0.0
-        outer = (nodes - 1) / nodes / (within * network.scale_out)
-        # In this order an unknown link stays unknown.
-        bandwidth = (1 - 1 / group) / max(inner, outer)
-        hops = math.log2(group)
-    return Path(bandwidth, hops)
+    within, fewest = _nodes(network, group)
+    if within == group:
+        return Path(
+            _node_bandwidth(network, group), 1.0 if fabric.kind == "mesh" else math.log2(group)
+        )
+    # The chips of a node share what comes in from the other nodes; the emptiest waits longest.
+    inner = (within - 1) / within / _node_bandwidth(network, within) if within > 1 else 0.0
+    outer = (1 - fewest / group) / (fewest * network.scale_out)
+    return Path((1 - 1 / group) / max(inner, outer), math.log2(group))
 
 
 def _torus_path(network: Network, shape: tuple[int, ...]) -> Path:

@@ -8,7 +8,7 @@ each has a roofline of its own (formulas.md F3.2), and chips that share the work
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -223,17 +223,22 @@ class _Roofline:
             yield self._dense("output head", model.head_params, self.scored)
 
     def _dense(self, name: str, params: int, tokens: Array | None = None) -> Operator:
-        share = params / self.layout.tp
+        share = np.asarray(params / self.layout.tp)
         multiplied = self.multiplied if tokens is None else tokens
         read = share * self.s.weight_format.bytes
-        return self._operator(name, False, read, 2.0 * multiplied * share)
+        return self._operator(name, False, read, self._linear_flops(share, multiplied))
+
+    def _linear_flops(self, params: Array, tokens: Array) -> Array:
+        return np.asarray(2.0 * tokens * params)
 
     def _attention(self, block: Block) -> Operator:
         kv, kind, count = self.s.kv_format, block.attention, block.count
-        share = self.layout.cache_share(kind.split, self.s.kv_sharding)
+        share = self.layout.cache_share(kind.split, self.s.kv_sharding, self.sequences)
         written = self.tokens * kind.kv_bytes_per_token(kv)
         each = (kind.kv_bytes_read(self.context, kv) + written) * (count * share)
-        flops = kind.flops(self.context) * self.tokens * (count / self.layout.tp)
+        # A chip with a copy scores its own query heads only.
+        part = np.maximum(1 / self.layout.tp, share / self.layout.copies(kind.split, self.s))
+        flops = kind.flops(self.context) * self.tokens * (count * part)
         return self._operator("attention", True, self.sequences * each, self.sequences * flops)
 
     def _routed(self, count: int, part: Part) -> Operator:
@@ -242,7 +247,9 @@ class _Roofline:
         ways, imbalance = self.layout.expert_ways(), np.where(spread, s.load_imbalance, 1.0)
         tokens = self.multiplied * np.where(spread, self.layout.dp, 1.0)
         hit = np.minimum(part.read(tokens, s.routing_skew) * imbalance, float(part.total))
-        flops = 2.0 * tokens * part.active * imbalance
+        flops = self._linear_flops(
+            np.where(spread, self.layout.dp, 1.0) * part.active * imbalance, self.multiplied
+        )
         moved = hit * s.weight_format.bytes
         return self._operator(part.name, False, moved * count / ways, flops * count / ways)
 
@@ -300,14 +307,16 @@ class _Roofline:
             for part in block.feedforward.parts(s.model.d_model)
             if part.routed
         )
-        # Chips of a group hold the same tokens: each sends its share of them.
-        sent = self.multiplied / layout.tp * s.model.d_model * copies * s.load_imbalance
+        # Chips of a group hold the same tokens: each sends its share of them, to every chip that
+        # has a part of the expert.
+        ways = layout.stage / layout.ep
+        sent = self.multiplied / layout.tp * s.model.d_model * copies * s.load_imbalance * ways
         each = s.compute_format.bytes + COMBINE_BYTES
         layers = sum(b.count for b in s.model.blocks if _has_experts(b, s.model.d_model))
         if not layers:
             return np.zeros(())
         # A dispatch and a combine for each layer, in one call for both sizes.
-        per_layer = network.exchange(sent * each / layers / 2, layout.ep)
+        per_layer = network.exchange(sent * each / layers / 2, layout.stage)
         return np.where(layout.ep > 1, 2 * layers * per_layer, 0.0)
 
 
@@ -319,7 +328,9 @@ class _Prompt(_Roofline):
     """A prompt: many tokens of one sequence, of which only the last is scored."""
 
     def __init__(self, scenario: Scenario, layout: Layout, prompt: Array, known: Array) -> None:
-        super().__init__(scenario, layout, np.ones(()), prompt, np.maximum(prompt - known, 0.0))
+        # One prompt is one batch, whatever the micro-batches of decoding are.
+        alone = replace(layout, micro_batches=layout.pp)
+        super().__init__(scenario, alone, np.ones(()), prompt, np.maximum(prompt - known, 0.0))
         self.known, self.scored, self.efficiency = known, np.ones(()), scenario.mfu
 
     def _attention(self, block: Block) -> Operator:
@@ -338,8 +349,14 @@ class _Chunked(_Roofline):
         s = scenario
         batch, context = np.asarray(float(s.batch)), np.asarray(float(s.context))
         super().__init__(s, layout, batch, context, np.ones(()))
-        self.chunk, self.before = chunk, before
-        self.multiplied = self.multiplied + chunk
+        # Each micro-batch takes a part along. FLOPs of a prompt come at its MFU: more of them.
+        self.chunk, self.before = chunk / layout.micro_batches, before
+        self.slower = scenario.compute_efficiency / scenario.mfu
+        self.multiplied = self.multiplied + self.chunk
+
+    def _linear_flops(self, params: Array, tokens: Array) -> Array:
+        extra = self.chunk * (self.slower - 1) if tokens is self.multiplied else 0.0
+        return 2.0 * (tokens + extra) * params
 
     def operators(self) -> Iterator[Operator]:
         yield from super().operators()
@@ -349,4 +366,5 @@ class _Chunked(_Roofline):
             after = self.before + self.chunk
             moved = kind.kv_bytes(after, kv) * (count * share * (self.chunk > 0))
             flops = kind.prefill_flops(after) - kind.prefill_flops(self.before)
+            flops = flops * self.slower
             yield self._operator("chunk attention", True, moved, flops * (count / self.layout.tp))

@@ -167,16 +167,33 @@ def attention_share(scenario: Scenario) -> float:
     return float(1 - linear_flops(s.model, s.prompt - known) / flops(s.model, s.prompt, known))
 
 
-def free_tokens(scenario: Scenario) -> float:
-    """Prompt tokens that a decode step takes along for free: up to the critical batch [token].
+def concurrency(scenario: Scenario) -> float:
+    """Prompts that a replica reads at a time: one for each group of each stage."""
+    if scenario.fidelity == "bound":
+        return 1.0
+    chosen = Layout.of(scenario)
+    return float(chosen.dp * chosen.pp)
 
-    Free for the linear layers; their attention is extra.
+
+def prompt_rate(scenario: Scenario, prompt_time: float) -> float:
+    """Prompts that a replica reads each second [1/s]."""
+    return concurrency(scenario) / prompt_time
+
+
+def free_tokens(scenario: Scenario) -> float:
+    """Prompt tokens that a decode step of a group takes along for free [token]; nan if unknown.
+
+    Up to the critical batch, at the MFU of prefill. Free for the linear layers; their attention is
+    extra.
 
     References
     ----------
     formulas.md F5.3.
     """
-    return max(0.0, roofline.compute_bound_batch(scenario) - scenario.batch)
+    s = scenario
+    room = roofline.compute_bound_batch(s) - s.batch
+    groups = 1.0 if s.fidelity == "bound" else float(Layout.of(s).dp)
+    return float(np.maximum(0.0, room) * s.mfu / s.compute_efficiency / groups)
 
 
 def chunked_step(
@@ -211,7 +228,8 @@ def chunked_step(
 def _bound_chunk(s: Scenario, chunk: Array, before: Array) -> Work:
     """The bound of the decode step with more tokens to multiply, and the chunk's attention."""
     n, model, rate = s.n_chips, s.model, s.chip.peak(s.compute_format)
-    tokens = s.batch + chunk
+    # FLOPs of the chunk come at the MFU of prefill, as those of a whole prompt do.
+    tokens, charged = s.batch + chunk, s.batch + chunk / s.mfu
     pairs = model.prefill_attention_flops(before + chunk) - model.prefill_attention_flops(before)
     read = model.kv_bytes(before, s.kv_format) * (chunk > 0)
     each = model.kv_bytes_read(s.context, s.kv_format)
@@ -223,23 +241,28 @@ def _bound_chunk(s: Scenario, chunk: Array, before: Array) -> Work:
                 "linear layers",
                 False,
                 model.params_read(tokens, s.routing_skew) * (s.weight_format.bytes / n),
-                tokens * (2.0 * model.active_params / n),
+                charged * (2.0 * model.active_params / n),
                 s.chip.bandwidth,
                 rate,
             ),
-            Operator("chunk attention", True, read / n, pairs / n, s.chip.bandwidth, rate),
+            Operator(
+                "chunk attention", True, read / n, pairs / (n * s.mfu), s.chip.bandwidth, rate
+            ),
         ),
         {},
         none,
     )
 
 
-def largest_chunk(scenario: Scenario) -> int:
-    """Most prompt tokens a decode step may take along within `tpot_target` [token].
+def largest_chunk(scenario: Scenario) -> float:
+    """Most prompt tokens a group's decode step may take along within `tpot_target` [token].
 
-    0 if the step alone takes longer; the whole prompt if even that fits (formulas.md F5.3).
+    0 if the step alone takes longer; the whole prompt if even that fits; nan if times are unknown
+    (formulas.md F5.3).
     """
     low, high = 0, scenario.prompt
+    if math.isnan(float(chunked_step(scenario, 0).total)):
+        return math.nan
     while high - low > 1:
         sizes = np.unique(np.round(np.linspace(low, high, 130)))
         within = chunked_step(scenario, sizes).total <= scenario.tpot_target

@@ -7,16 +7,18 @@ is timed at fidelity ``operators`` whatever the scenario says.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import cost, decode, layout
+from calc import cost, decode, layout, memory
+from calc.feedforward import Part
 from calc.layout import Layout
 from calc.model import Model
 from calc.network import Network, torus_shape
-from calc.scenario import Scenario
+from calc.scenario import KV_SHARDINGS, Scenario
 
 Array = NDArray[np.float64]
 
@@ -33,11 +35,25 @@ def width(scenario: Scenario) -> int:
 
 def mlp_columns(model: Model) -> int:
     """Hidden columns that one token passes in the widest kind of layer: F [column]."""
-    widths = [
-        sum(part.top_k * part.columns for part in block.feedforward.parts(model.d_model))
+    return int(max(_columns(model, lambda part: part.top_k), default=0))
+
+
+def columns_read(scenario: Scenario) -> float:
+    """The same of the weights that a step reads: columns of all experts that are hit [column]."""
+    s = scenario
+    tokens = float(Layout.of(s).sequences(s.batch))
+
+    def hit(part: Part) -> float:
+        return float(part.read(tokens, s.routing_skew)) / part.params
+
+    return max(_columns(s.model, hit), default=0.0)
+
+
+def _columns(model: Model, times: Callable[[Part], float]) -> list[float]:
+    return [
+        sum(times(part) * part.columns for part in block.feedforward.parts(model.d_model))
         for block in model.blocks
     ]
-    return max(widths, default=0)
 
 
 @dataclass(frozen=True)
@@ -54,13 +70,14 @@ class Matmul:
 
 
 def matmul(scenario: Scenario, tp: ArrayLike | None = None) -> Matmul:
-    """Times of one product of the MLP against the tensor-parallel width.
+    """Times of one product of the MLP, of a group's tokens, against the tensor-parallel width.
 
     .. math:: T_\\mathrm{HBM} = \\frac{D F b_w}{Y W},\\quad
               T_\\mathrm{math} = \\frac{2 B D F}{Y C},\\quad
               T_\\mathrm{link} = \\frac{B D b_a}{W_\\mathrm{link}}
 
     `link` is the limit of a large width, as the sources write it; a group of one sends nothing.
+    Of a mixture of experts F counts in memory the experts that are hit, in FLOPs those of a token.
 
     References
     ----------
@@ -68,15 +85,12 @@ def matmul(scenario: Scenario, tp: ArrayLike | None = None) -> Matmul:
     """
     s = scenario
     width = np.asarray(Layout.of(s).tp if tp is None else tp, dtype=float)
-    size = float(s.model.d_model) * mlp_columns(s.model)
-    network = Network.of(s)
-    bandwidth = np.vectorize(lambda y: network.path(float(y)).bandwidth, otypes=[float])(width)
-    sent = s.batch * s.model.d_model * s.compute_format.bytes
+    d, tokens = float(s.model.d_model), float(Layout.of(s).sequences(s.batch))
     return Matmul(
         width,
-        size * s.weight_format.bytes / (width * s.chip.bandwidth),
-        2.0 * s.batch * size / (width * s.chip.peak(s.compute_format)),
-        np.asarray(sent / bandwidth),
+        d * columns_read(s) * s.weight_format.bytes / (width * s.chip.bandwidth),
+        2.0 * tokens * d * mlp_columns(s.model) / (width * s.chip.peak(s.compute_format)),
+        np.asarray(message(s) / Network.of(s).bandwidth(width)),
     )
 
 
@@ -127,12 +141,23 @@ def latency_bound_below(chips: float, one_way: float, hop: float) -> float:
 
 
 def waits_below(scenario: Scenario) -> float:
-    """The same for the scenario's group, on its own kind of links [byte]."""
+    """Message size under which the group's collectives only wait for their hops [byte]."""
     s, tp = scenario, float(Layout.of(scenario).tp)
-    if s.chip.fabric.kind == "torus":
-        return latency_bound_below(tp, s.chip.link_one_way, s.hop_latency)
+    if tp == 1:
+        return 0.0
     path = Network.of(s).path(tp)
-    return path.hops * s.hop_latency * path.bandwidth if tp > 1 else 0.0
+    return path.hops * s.hop_latency * path.bandwidth * tp / (tp - 1)
+
+
+def crossing(widths: Array, falling: Array, rising: Array) -> float:
+    """Width at which one curve passes below another, read off between points; inf if nowhere."""
+    above = np.flatnonzero(rising > falling)
+    if not above.size or above[0] == 0:
+        return math.inf
+    i = int(above[0])
+    gap = np.log(falling[i - 1 : i + 1] / rising[i - 1 : i + 1])
+    share = gap[0] / (gap[0] - gap[1])
+    return float(widths[i - 1] * (widths[i] / widths[i - 1]) ** share)
 
 
 @dataclass(frozen=True)
@@ -153,6 +178,7 @@ def current_limits(scenario: Scenario) -> Limit:
 
 def _limit(s: Scenario, label: str, link: float, axes: int) -> Limit:
     columns, rate = mlp_columns(s.model), s.chip.peak(s.compute_format)
+    tokens = float(Layout.of(s).sequences(s.batch))
     # A group of one has no links that could be too slow.
     if math.isinf(link):
         return Limit(label, link, math.inf, math.inf)
@@ -161,7 +187,7 @@ def _limit(s: Scenario, label: str, link: float, axes: int) -> Limit:
     return Limit(
         label,
         axes * link,
-        hbm_limit(columns, s.batch, ratio, *formats),
+        hbm_limit(columns_read(s), tokens, ratio, *formats),
         compute_limit(columns, rate, link, axes),
     )
 
@@ -326,6 +352,7 @@ class LayoutRow:
     dp: int
     ep: int
     pp: int
+    kv_sharding: str
     total: float
     throughput_per_chip: float
     usd_per_million_tokens: float
@@ -335,79 +362,57 @@ class LayoutRow:
     best: bool
 
 
-@dataclass(frozen=True)
-class Layouts:
-    """Every legal way to divide a scenario's chips, as arrays of one length.
+def layouts(scenario: Scenario) -> list[LayoutRow]:
+    """Layouts that make the scenario's chips, fastest first, those that fit before the others.
 
-    Attributes
-    ----------
-    layout : Layout
-        Widths.
-    step : StepTime
-        The decode step of each.
-    usd_per_million_tokens : array
-        Price of a million tokens.
-    max_batch : array
-        Sequences that memory holds.
-    fits : array
-        Whether it holds the scenario's batch.
+    Every tensor, data and pipeline width that is legal, experts split in place or spread, and the
+    cache beyond its heads copied or split. The first one that fits is `best`.
     """
-
-    layout: Layout
-    step: decode.StepTime
-    usd_per_million_tokens: Array
-    max_batch: Array
-    fits: NDArray[np.bool_]
-
-    @property
-    def best(self) -> int | None:
-        """The fastest one that fits; None if none does."""
-        total = np.where(self.fits & np.isfinite(self.step.total), self.step.total, np.inf)
-        return int(np.argmin(total)) if np.isfinite(total).any() else None
-
-    def rows(self) -> list[LayoutRow]:
-        """One row a layout, fastest first, those that fit before those that do not."""
-        chosen, total = self.layout, self.step.total
-        share = np.broadcast_to(self.step.charged()["communication"] / total, total.shape)
-        order = np.lexsort((total, ~self.fits))
-        return [
-            LayoutRow(
-                int(chosen.tp[i]),
-                int(chosen.dp[i]),
-                int(chosen.ep[i]),
-                int(chosen.pp[i]),
-                float(total[i]),
-                float(self.step.throughput_per_chip[i]),
-                float(self.usd_per_million_tokens[i]),
-                float(share[i]),
-                int(self.max_batch[i]),
-                bool(self.fits[i]),
-                int(i) == self.best,
-            )
-            for i in order
-        ]
-
-
-def layouts(scenario: Scenario) -> Layouts:
-    """Tensor × data × pipeline widths that make the chips, with experts split and spread."""
     s = with_links(scenario)
+    found = [row for how in KV_SHARDINGS for row in _layouts(replace(s, kv_sharding=how))]
+    found.sort(key=lambda row: (not row.fits, row.total if math.isfinite(row.total) else math.inf))
+    if found and found[0].fits and math.isfinite(found[0].total):
+        found[0] = replace(found[0], best=True)
+    return found
+
+
+def _layouts(s: Scenario) -> list[LayoutRow]:
+    """The layouts for one way to keep a cache beyond its heads; without need of one, as copies."""
+    heads = [b.attention.split.cache_heads for b in s.model.blocks]
+    fewest = min((h for h in heads if h), default=0)
     rows = [
         (tp, dp, ep, s.n_chips // (tp * dp))
         for tp in _divisors(s.n_chips)
+        if s.kv_sharding == "replicated" or 0 < fewest < tp
         for dp in _divisors(s.n_chips // tp)
-        for ep in sorted({1, tp * dp})
+        for ep in (_divisors(tp * dp) if s.model.routed_params else [1])
         if _sensible(s, tp, dp, ep)
-    ] or [(s.n_chips, 1, 1, 1)]
+    ]
+    if not rows:
+        return []
     tp, dp, ep, pp = np.array(rows, dtype=float).T
     chosen = Layout.of_widths(tp, dp, ep, pp, s.micro_batches)
     step = decode.step_time(s, layout=chosen)
-    room = (
-        s.chip.memory * s.usable_memory - chosen.weights_per_chip(s.model) * s.weight_format.bytes
-    )
-    each = chosen.cache_per_chip(s, s.context)
+    weights = chosen.weights_per_chip(s.model) * s.weight_format.bytes
+    room = s.chip.memory * s.usable_memory - s.runtime_memory - weights
+    each = chosen.cache_per_chip(s, s.context) + memory.activations_per_chip(s, chosen)
     largest = chosen.dp * np.floor(np.maximum(room, 0) / np.maximum(each, 1e-12))
+    total, talk = step.total, step.charged()["communication"]
     paid = cost.per_million_tokens(s, step)
-    return Layouts(chosen, step, paid, largest, (largest >= s.batch) & (room > 0))
+    return [
+        LayoutRow(
+            *widths,
+            s.kv_sharding,
+            float(total[i]),
+            float(step.throughput_per_chip[i]),
+            float(paid[i]),
+            float(talk[i] / total[i]),
+            int(largest[i]),
+            bool(largest[i] >= s.batch and room[i] > 0),
+            False,
+        )
+        for i, widths in enumerate(rows)
+    ]
 
 
 def _divisors(number: int) -> list[int]:
@@ -418,8 +423,16 @@ def _divisors(number: int) -> list[int]:
 def _sensible(s: Scenario, tp: int, dp: int, ep: int) -> bool:
     """Legal for the model, with work for every group and stage."""
     pp = s.n_chips // (tp * dp)
-    wanted = dp <= s.batch and pp * dp <= max(s.batch, 1) and pp <= 16
-    return wanted and not layout.illegal(s.model, tp, ep, pp)
+    wanted = pp * dp <= s.batch and pp <= _MOST_STAGES and ep in (1, *_spreads(tp * dp))
+    return wanted and not layout.illegal(s.model, tp, dp, ep, pp)
+
+
+_MOST_STAGES = 16
+
+
+def _spreads(stage: int) -> tuple[int, ...]:
+    """Experts over all chips of a stage, or over a half or a quarter as many ranks."""
+    return (stage, stage // 2, stage // 4)
 
 
 def shape_words(scenario: Scenario, tp: int) -> str:

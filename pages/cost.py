@@ -12,6 +12,7 @@ from pages.ui.frame import current_scenario, header, metrics
 scenario = current_scenario()
 step = decode.step_time(scenario)
 reading = float(prefill.prompt_time(scenario).total)
+prompts = prefill.prompt_rate(scenario, reading)
 largest = int(memory.max_batch(scenario))
 batches = decode.batch_sweep(
     decode.sweep_end(scenario, largest, roofline.compute_bound_batch(scenario)),
@@ -19,11 +20,11 @@ batches = decode.batch_sweep(
 )
 
 header("What does a million tokens cost?", scenario)
-st.markdown(verdict.cost(scenario, step, reading))
+st.markdown(verdict.cost(scenario, step, prompts))
 shown = {
     "USD per M output": text.usd(float(cost.per_million_tokens(scenario, step))),
-    "USD per M input": text.usd(cost.per_million_input_tokens(scenario, reading)),
-    "USD, 1k requests": text.usd(cost.requests(scenario, step, reading)),
+    "USD per M input": text.usd(cost.per_million_input_tokens(scenario, prompts)),
+    "USD, 1k requests": text.usd(cost.requests(scenario, step, prompts)),
     "Token per joule": text.significant(float(cost.tokens_per_joule(scenario, step))),
     "MBU": text.percent(float(measured.mbu(scenario, step))),
     "MFU": text.percent(float(measured.mfu(scenario, step))),
@@ -45,6 +46,6 @@ st.markdown(cost_tables.measures(scenario, step, reading))
 st.markdown(cost_tables.prices(scenario))
 st.caption(
     "Every chip is taken as busy all the time. Prices of different chips were printed at "
-    "different times and on different terms: type your own under Price and power."
+    "different times and on different terms: type your own under Prices in the sidebar."
 )
 explained.section(scenario)

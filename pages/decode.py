@@ -81,7 +81,8 @@ with st.container(horizontal=True, horizontal_alignment="distribute"):
         persist_state="session",
     )
 
-details = st.grid(2, min_column_width=400)
+both = textbook is not None and scenario.model.routed_params > 0
+details = st.grid(2, min_column_width=400) if both else st.container()
 with details:
     if textbook:
         figures.show(

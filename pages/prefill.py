@@ -14,7 +14,8 @@ total = float(reading.total)
 step = decode.step_time(scenario)
 free = prefill.free_tokens(scenario)
 largest = prefill.largest_chunk(scenario)
-ratio = prefill.servers_ratio(total, scenario.batch, float(step.total), scenario.output)
+rate = prefill.prompt_rate(scenario, total)
+ratio = prefill.servers_ratio(1 / rate, scenario.batch, float(step.total), scenario.output)
 
 header("How long until the first token?", scenario)
 st.markdown(verdict.prefill(scenario, reading))
@@ -23,7 +24,7 @@ if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 shown = {
     "Prefill time": text.si(total, "s"),
-    "Prompt token/s": text.rate(scenario.prompt / total),
+    "Prompt token/s": text.rate(scenario.prompt * rate),
     "Attention share": text.percent(prefill.attention_share(scenario)),
     "Free tokens per step": text.count(free // 1),
     "Largest chunk": text.count(largest),
@@ -40,7 +41,8 @@ with st.grid(2, min_column_width=400):
     figures.show(
         prefill_figures.against_chunk(scenario, largest, free),
         key="prefill-chunk",
-        alt=f"Time per output token against chunk size; up to {largest:,} tokens within target.",
+        alt="Time per output token against chunk size; within the target up to "
+        f"{shown['Largest chunk']} tokens.",
     )
 st.caption(prefill_tables.chunk_sentence(scenario))
 

@@ -49,8 +49,8 @@ layouts, axes, split, widths, held = st.tabs(
 if layouts.open:
     with layouts:
         st.caption(
-            "Every way to divide these chips that the model's shapes allow; a row you choose "
-            "becomes the layout."
+            "Ways to divide these chips that the model's shapes allow; a row you choose becomes "
+            "the layout."
         )
         sharding_tables.layouts(scenario)
 if axes.open:
@@ -68,7 +68,12 @@ if split.open:
             key="sharding-two",
             alt="Messages of one MLP against chips, with one and with both dimensions split.",
         )
-        st.markdown(sharding_tables.two_axes(scenario))
+        with st.container():
+            st.markdown(sharding_tables.two_axes(scenario))
+            st.caption(
+                "As the book has it, 1-D spreads its messages over three axes of a torus, each "
+                "link with its one-way bandwidth; the step charges the axes that the group has."
+            )
 if widths.open:
     with widths:
         st.markdown(sharding_tables.widths(scenario))

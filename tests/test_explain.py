@@ -21,6 +21,7 @@ def computed(s: Scenario) -> dict[str, float]:
     """Every explained quantity by the module that computes it for the page."""
     step, one, widths = decode.step_time(s), sharding.matmul(s), sharding.current_limits(s)
     reading = float(prefill.prompt_time(s).total)
+    rate = prefill.prompt_rate(s, reading)
     return {
         "step_time": float(step.total),
         "kv_read": float(step.kv_read),
@@ -40,11 +41,11 @@ def computed(s: Scenario) -> dict[str, float]:
         "prefill_time": reading,
         "prefill_flops": float(prefill.flops(s.model, s.prompt, prefill.block_hit(s))),
         "free_tokens": prefill.free_tokens(s),
-        "servers_ratio": prefill.servers_ratio(reading, s.batch, float(step.total), s.output),
+        "servers_ratio": prefill.servers_ratio(1 / rate, s.batch, float(step.total), s.output),
         "block_hit": float(prefill.block_hit(s)),
         "transfer_time": prefill.transfer_time(s),
-        "usd_per_million_input_tokens": cost.per_million_input_tokens(s, reading),
-        "usd_per_thousand_requests": cost.requests(s, step, reading),
+        "usd_per_million_input_tokens": cost.per_million_input_tokens(s, rate),
+        "usd_per_thousand_requests": cost.requests(s, step, rate),
         "flops_per_usd": cost.flops_per_usd(cost.price(s), s.chip, s.compute_format),
         "tokens_per_joule": float(cost.tokens_per_joule(s, step)),
         "mfu": float(metrics.mfu(s, step)),

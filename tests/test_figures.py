@@ -224,7 +224,7 @@ def test_verdict_in_every_regime() -> None:
         scenario("deepseek-v3", "h20", n_chips=16, w="fp8", context=1 << 17, fidelity="operators",
                  attention_dp=16, expert_parallel=16)
     )  # fmt: skip
-    assert "No link bandwidth is published for AWS Inferentia2" in sentence(
+    assert "No one-way link bandwidth is published for AWS Inferentia2" in sentence(
         SCENARIOS["unknown link"]
     )
     copies = replace(fine, n_chips=8, batch=4096)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from calc import sharding
-from calc.explain.entry import Explanation, bandwidth, batch, rate, weight_bytes
+from calc.explain.entry import Explanation, bandwidth, rate, weight_bytes
 from calc.expression import Expression, Number, Symbol
 from calc.layout import Layout
 from calc.network import Network
@@ -25,6 +25,17 @@ def _f(s: Scenario) -> Symbol:
     return Symbol("F", sharding.mlp_columns(s.model), "columns", "MLP columns a token passes")
 
 
+def _f_read(s: Scenario) -> Symbol:
+    return Symbol(
+        r"F_\mathrm{read}", sharding.columns_read(s), "columns", "MLP columns that a step reads"
+    )
+
+
+def _tokens(s: Scenario) -> Symbol:
+    tokens = float(Layout.of(s).sequences(s.batch))
+    return Symbol("B_g", tokens, "sequences", "of a group, in a micro-batch")
+
+
 def _activation(s: Scenario) -> Symbol:
     return Symbol("b_a", s.compute_format.bytes, "byte", "bytes per activation")
 
@@ -35,17 +46,17 @@ def _link(s: Scenario) -> Symbol:
 
 
 def _hbm(s: Scenario) -> Expression:
-    return _d(s) * _f(s) * weight_bytes(s) / (_width(s) * bandwidth(s))
+    return _d(s) * _f_read(s) * weight_bytes(s) / (_width(s) * bandwidth(s))
 
 
 def _math(s: Scenario) -> Expression:
-    return Number(2) * batch(s) * _d(s) * _f(s) / (_width(s) * rate(s))
+    return Number(2) * _tokens(s) * _d(s) * _f(s) / (_width(s) * rate(s))
 
 
 def _sent(s: Scenario) -> Expression:
     if float(Layout.of(s).tp) == 1:
         return Number(0)
-    return batch(s) * _d(s) * _activation(s) / _link(s)
+    return _tokens(s) * _d(s) * _activation(s) / _link(s)
 
 
 def _alone(s: Scenario) -> bool:
@@ -55,8 +66,8 @@ def _alone(s: Scenario) -> bool:
 def _hbm_limit(s: Scenario) -> Expression:
     if _alone(s):
         return Number(math.inf)
-    above = _f(s) * weight_bytes(s) * _link(s)
-    return above / (batch(s) * _activation(s) * bandwidth(s))
+    above = _f_read(s) * weight_bytes(s) * _link(s)
+    return above / (_tokens(s) * _activation(s) * bandwidth(s))
 
 
 def _compute_limit(s: Scenario) -> Expression:

@@ -30,6 +30,10 @@ def _reading(s: Scenario) -> Symbol:
     return Symbol(r"T_\mathrm{pre}", float(prefill.prompt_time(s).total), "s", "prompt time")
 
 
+def _at_once(s: Scenario) -> Symbol:
+    return Symbol("n_p", prefill.concurrency(s), "prompts", "read at a time by a replica")
+
+
 def _prompt(s: Scenario) -> Symbol:
     return Symbol("S_p", s.prompt, "tokens", "prompt")
 
@@ -39,12 +43,12 @@ def _output(s: Scenario) -> Symbol:
 
 
 def _input_tokens(s: Scenario) -> Expression:
-    each = chips(s) * _price(s) * _reading(s) / (Number(3600) * _prompt(s))
+    each = chips(s) * _price(s) * _reading(s) / (Number(3600) * _prompt(s) * _at_once(s))
     return Number(1e6) * each
 
 
 def _requests(s: Scenario) -> Expression:
-    seconds = _output(s) * _step(s) / batch(s) + _reading(s)
+    seconds = _output(s) * _step(s) / batch(s) + _reading(s) / _at_once(s)
     return Number(1000) * chips(s) * _price(s) / Number(3600) * seconds
 
 

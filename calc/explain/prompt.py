@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from calc import decode, prefill, roofline
 from calc.explain.entry import Explanation, batch, chips, rate
 from calc.expression import Expression, Floor, Maximum, Number, Symbol, total
+from calc.layout import Layout
 from calc.scenario import Scenario
 
 
@@ -69,15 +70,21 @@ def _time(s: Scenario) -> Expression:
 
 
 def _free(s: Scenario) -> Expression:
-    crossing = roofline.compute_bound_batch(s)
-    return Maximum(Number(0), Symbol("B^*", crossing, "sequences", "critical batch") - batch(s))
+    crossing = Symbol("B^*", roofline.compute_bound_batch(s), "sequences", "critical batch")
+    room = Maximum(Number(0), crossing - batch(s)) * _mfu(s)
+    if s.fidelity == "bound":
+        return room / Symbol(r"\eta_C", s.compute_efficiency, "share", "of the rate in decoding")
+    groups = Symbol("D", float(Layout.of(s).dp), "groups", "attention data parallel")
+    kept = Symbol(r"\eta_C", s.compute_efficiency, "share", "of the dense rate in decoding")
+    return room / (kept * groups)
 
 
 def _ratio(s: Scenario) -> Expression:
     reading = Symbol(r"T_\mathrm{pre}", float(prefill.prompt_time(s).total), "s", "prompt time")
     step = Symbol(r"T_\mathrm{step}", float(decode.step_time(s).total), "s", "decode step")
     output = Symbol("G", s.output, "tokens", "tokens a request generates")
-    return reading * batch(s) / (step * output)
+    at_once = Symbol("n_p", prefill.concurrency(s), "prompts", "read at a time by a replica")
+    return reading * batch(s) / (step * output * at_once)
 
 
 def _hit(s: Scenario) -> Expression:
@@ -107,7 +114,8 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     ),
     "free_tokens": Explanation(
         "Free tokens per step", r"c_\mathrm{free}", "tokens", "Sarathi; F5.3",
-        "A decode step reads the weights anyway: so many more tokens may be multiplied by them.",
+        "A decode step reads the weights anyway: so many more tokens may be multiplied by them, at "
+        "the MFU of prefill; for each group of the layout.",
         _free,
     ),
     "servers_ratio": Explanation(

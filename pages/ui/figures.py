@@ -364,9 +364,7 @@ def _milestones(
     at: list[int] = []
     for mark in 4.0 ** np.arange(9):
         i = int(np.argmin(np.abs(curve.batch - mark)))
-        crowded = (
-            at and latency[i] < 1.12 * latency[at[-1]] and per_chip[i] < 1.15 * per_chip[at[-1]]
-        )
+        crowded = at and _apart(latency, i, at[-1]) + _apart(per_chip, i, at[-1]) < 0.08
         if curve.batch[i] == mark and mark != current and not crowded:
             at.append(i)
     # The last one may stand at the right edge.
@@ -391,7 +389,7 @@ def _bar(title: str, parts: dict[str, float], unit: str) -> list[Dict]:
         look, end = palette.QUANTITIES[name], start + part / whole
         words = f"{look.label} {text.si(part, unit)}"
         # Hidden rather than clipped where the segment is too narrow for it.
-        fits = part / whole > 0.03 + 0.014 * len(words)
+        fits = part / whole > 0.03 + 0.017 * len(words)
         # Free space is nearly the page's own colour: its text takes the theme's.
         on = {"weight_read": "#ffffff", "weights": "#ffffff", "free": None}.get(name, "#171c26")
         drawn.append(
@@ -414,6 +412,13 @@ def _box(
             "font": {"size": FONT_SIZE, "color": ink} if ink else {"size": FONT_SIZE},
         },
     }  # fmt: skip
+
+
+def _apart(values: NDArray[np.float64], one: int, other: int) -> float:
+    """Distance of two points of a curve on a logarithmic axis, as a share of its span."""
+    known = values[np.isfinite(values) & (values > 0)]
+    span = math.log(known.max() / known.min()) if known.size else 0.0
+    return abs(math.log(values[one] / values[other])) / span if span else 0.0
 
 
 def figure(data: list[Dict], layout: Dict) -> Chart:

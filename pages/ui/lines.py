@@ -66,14 +66,23 @@ def chart(
             "hovertemplate": f"{name}<br>%{{x:,.0f}}<br>%{{y:.3~r}} {unit}<extra></extra>",
         })  # fmt: skip
     if now is not None and math.isfinite(now[1]):
-        middle = math.sqrt(start * end)
-        data.append(figures.marker(*now, right=now[0] < middle))
+        first = lines[names[0]][0]
+        first = first[np.isfinite(first)]
+        falls = first.size > 1 and first[-1] < first[0]
+        # Above the curve, where it leaves room; never over the right edge.
+        inside = now[0] < start * (end / start) ** 0.85
+        data.append(
+            figures.marker(*now, right=inside if falls else now[0] < math.sqrt(start * end))
+        )
     legend = [
         figures.key(name, look.colour, figures.DASH_GLYPHS[look.dash])
         for name, (_, look) in lines.items()
     ]
     rows = figures.wrapped(legend)
-    extent, low, high = _extent([values for values, _ in lines.values()], rules, log_y, decades)
+    seen = [values for values, _ in lines.values()]
+    if now is not None:
+        seen.append(np.array([now[1]], dtype=float))
+    extent, low, high = _extent(seen, rules, log_y, decades)
     across = (
         {"tickvals": list(x_ticks), "ticktext": list(x_ticks.values())}
         if x_ticks is not None

@@ -47,7 +47,7 @@ def operators(step: StepTime) -> figures.Chart:
         for q, times in sides if any(times)
     ]  # fmt: skip
     layout = {
-        **kv_figures.frame(158, legend_rows=len(figures.wrapped(legend))),
+        **kv_figures.frame(158, legend_rows=len(figures.wrapped(legend, 30))),
         "height": 118 + ROW * number,
         "barmode": "group", "bargap": 0.25, "bargroupgap": 0.0,
         "xaxis": {
@@ -58,7 +58,7 @@ def operators(step: StepTime) -> figures.Chart:
             "autorange": "reversed", "automargin": False, "ticksuffix": "  ", "showgrid": False,
             "type": "category", "categoryorder": "array", "categoryarray": [*names, *others],
         },
-        "shapes": [figures.legend(*figures.wrapped(legend))],
+        "shapes": [figures.legend(*figures.wrapped(legend, 30))],
     }  # fmt: skip
     return figures.figure(data, layout)
 

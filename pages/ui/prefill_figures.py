@@ -56,7 +56,7 @@ def _token_ticks(length: Array) -> dict[float, str]:
     return {m: f"{m / 1024:,.0f}k" if m >= 1024 else f"{m:,.0f}" for m in marks}
 
 
-def against_chunk(scenario: Scenario, largest: int, free: float) -> figures.Chart:
+def against_chunk(scenario: Scenario, largest: float, free: float) -> figures.Chart:
     """Time per token of the decoding batch against the prompt tokens that a step takes along."""
     size = np.unique(np.round(np.geomspace(1, max(scenario.prompt, 2), 90)))
     step = prefill.chunked_step(scenario, size)
@@ -66,7 +66,7 @@ def against_chunk(scenario: Scenario, largest: int, free: float) -> figures.Char
     if 1 < free < size[-1]:
         marks.append(("x", free, f"free for the weights up to {free:,.0f}"))
     if 1 < largest < size[-1]:
-        marks.append(("x", largest, f"within it up to {largest:,}"))
+        marks.append(("x", largest, f"TPOT held up to {largest:,.0f}"))
     return lines.chart(
         size,
         {

@@ -13,11 +13,13 @@ def chunk_sentence(scenario: Scenario) -> str:
     s = scenario
     read, whole = prefill.chunked(s), float(prefill.prompt_time(s).total)
     again = text.significant(read.reread / max(s.prompt, 1))
+    cents = cost.per_million_input_tokens(s, prefill.prompt_rate(s, whole))
+    worst = text.si(read.longest_step, "s")
     return (
-        f"In chunks of {s.chunk:,}: {read.steps:,} steps, {text.si(read.time, 's')} to the first "
-        f"token, at worst {text.si(read.longest_step, 's')} per output token for the batch; later "
-        f"chunks read {text.count(read.reread)} cached tokens again, {again} × the prompt. Read at "
-        f"once, a million input tokens cost {text.usd(cost.per_million_input_tokens(s, whole))}."
+        f"In chunks of {s.chunk:,}: {text.plural(read.steps, 'step')}, {text.si(read.time, 's')} "
+        f"to the first token, at worst {worst} per output token for the batch; later chunks read "
+        f"{text.count(read.reread)} cached tokens again, {again} × the prompt. Read at once, a "
+        f"million input tokens cost {text.usd(cents)}."
     )
 
 
@@ -70,13 +72,16 @@ def prefix(scenario: Scenario) -> str:
     before = float(prefill.prompt_time(s, known=0).total)
     after = float(prefill.prompt_time(s).total)
     rows = [
-        ["Prefix cached", f"{s.prefix_hit:,} tokens", ""],
-        ["Counts, in whole blocks", f"{hit:,} tokens", text.percent(hit / s.prompt)],
+        ["Prompt tokens to read", text.count(s.prompt), text.count(s.prompt - hit)],
         ["FLOPs", text.si(float(whole), "FLOP"), text.si(float(left), "FLOP")],
         ["Time", text.si(before, "s"), text.si(after, "s")],
-        ["Saved", text.si(before - after, "s"), text.percent(1 - after / before)],
+        ["Saved", "", text.percent(1 - after / before)],
     ]
-    return tables.markdown(["", "Without / found", "With / share"], rows, " rr")
+    table = tables.markdown(["", "Nothing cached", "With the prefix"], rows, " rr")
+    return (
+        f"Of {text.plural(s.prefix_hit, 'cached token')} {hit:,} count: whole blocks of "
+        f"{s.kv_block:,}, and never the last token.\n\n{table}"
+    )
 
 
 def disaggregation(scenario: Scenario, total: float, step: decode.StepTime) -> str:
@@ -93,8 +98,13 @@ def disaggregation(scenario: Scenario, total: float, step: decode.StepTime) -> s
         ["Left over when streamed, all ports",
          text.si(prefill.exposed_transfer(s, total, n), "s")],
         ["Requests per second of one decode replica", text.significant(rate)],
-        ["Prompts per second of one prefill replica", text.significant(1 / total)],
+        ["Prompts per second of one prefill replica",
+         text.significant(prefill.prompt_rate(s, total))],
         ["Prefill replicas per decode replica",
-         text.ratio(prefill.servers_ratio(total, s.batch, float(step.total), s.output))],
+         text.ratio(
+             prefill.servers_ratio(
+                 1 / prefill.prompt_rate(s, total), s.batch, float(step.total), s.output
+             )
+         )],
     ]  # fmt: skip
     return tables.markdown(["Disaggregated", ""], rows, " r")

@@ -32,6 +32,9 @@ def against_width(scenario: Scenario) -> figures.Chart:
     swept = sharding.by_width(scenario, widths)
     sweep, bound = swept.step, swept.bound
     own = float(sharding.by_width(scenario, at).step.total)
+    # A scenario of several groups or stages is another replica than those drawn.
+    here = (at, 1e3 * own, text.si(own, "s")) if at == scenario.n_chips else None
+    groups = [("x", at, f"groups of {at:,} here")] if here is None else []
     return lines.chart(
         widths,
         {
@@ -45,7 +48,8 @@ def against_width(scenario: Scenario) -> figures.Chart:
         x_title="Tensor-parallel width (chips of the replica)",
         y_title="Time per step (ms)",
         unit="ms",
-        now=(at, 1e3 * own, text.si(own, "s")),
+        now=here,
+        rules=groups,
         x_ticks=_ticks(widths),
         decades=3.2,
     )
@@ -55,13 +59,14 @@ def matmul(scenario: Scenario) -> figures.Chart:
     """Memory, arithmetic and links of one MLP product against the width."""
     widths = _widths(scenario)[1:]
     times = sharding.matmul(scenario, widths)
-    where, at = sharding.current_limits(scenario), sharding.width(scenario)
+    at = sharding.width(scenario)
     own = sharding.matmul(scenario, at)
     largest = max(float(own.hbm), float(own.math), float(own.link))
     rules = [
         ("x", limit, f"past {name} at {text.round_count(limit)}")
-        for name, limit in (("memory", where.hbm), ("compute", where.compute))
-        if widths[0] < limit < widths[-1]
+        for name, falling in (("memory", times.hbm), ("compute", times.math))
+        for limit in [sharding.crossing(widths, falling, times.link)]
+        if limit < widths[-1]
     ]
     return lines.chart(
         widths,

@@ -7,11 +7,12 @@ import math
 import streamlit as st
 
 from calc import Scenario, sharding
+from calc.layout import Layout
 from calc.scenario import FIELDS
 from pages.ui import tables, text
 
 _ROWS = "_layout_rows"
-_TABLE = "layouts"
+_APPLIED = "_layouts_applied"
 
 
 def limits(scenario: Scenario) -> str:
@@ -38,14 +39,17 @@ def messages(scenario: Scenario) -> str:
     s = scenario
     if sharding.width(s) == 1:
         return "A group of one chip sends nothing."
-    sent = sharding.message(s)
-    floor = sharding.latency_floor(s)
-    limit = sharding.waits_below(s)
+    sent, limit = sharding.message(s), sharding.waits_below(s)
+    if math.isnan(limit):
+        return f"A matmul sends {text.si(sent, 'B')} of activations over links not published."
     bound = "below" if sent < limit else "above"
+    rule = sharding.latency_bound_below(sharding.width(s), s.chip.link_one_way, s.hop_latency)
+    textbook = f" (chips × one-way bandwidth × hop: {text.si(rule, 'B')})"
     return (
-        f"A matmul sends {text.si(sent, 'B')} of activations; on {sharding.width(s):,} chips "
-        f"messages below {text.si(limit, 'B')} only wait for their hops, and this one is {bound} "
-        f"that. The hops of all reductions add up to {text.si(floor, 's')} a step."
+        f"A matmul sends {text.si(sent, 'B')} of activations; below {text.si(limit, 'B')} a "
+        f"collective of {sharding.width(s):,} chips only waits for its hops"
+        f"{textbook if s.chip.fabric.kind == 'torus' else ''}, and this one is {bound} that. The "
+        f"hops of all reductions add up to {text.si(sharding.latency_floor(s), 's')} a step."
     )
 
 
@@ -86,24 +90,26 @@ def per_chip(scenario: Scenario) -> str:
 
 def layouts(scenario: Scenario) -> None:
     """Every legal layout, sortable; choosing one applies it."""
-    found = sharding.layouts(scenario)
-    rows = found.rows()
-    st.session_state[_ROWS] = [(r.tp, r.dp, r.ep, r.pp) for r in rows]
+    rows = sharding.layouts(scenario)
+    if not rows:
+        st.caption("No width that divides these chips is legal for the model.")
+        return
+    st.session_state[_ROWS] = [_widths(row) for row in rows]
+    now = _own(scenario)
     st.dataframe(
         {
-            "Best": ["best" if r.best else "" for r in rows],
-            "Tensor": [r.tp for r in rows],
-            "Data": [r.dp for r in rows],
-            "Expert": [r.ep for r in rows],
-            "Pipeline": [r.pp for r in rows],
-            "Step (ms)": [1e3 * r.total for r in rows],
-            "Token/s per chip": [r.throughput_per_chip for r in rows],
-            "USD / Mtok": [
-                r.usd_per_million_tokens if r.usd_per_million_tokens > 0 else None for r in rows
-            ],
-            "Links (%)": [100 * r.communication for r in rows],
-            "Largest batch": [r.max_batch for r in rows],
-            "Fits": [r.fits for r in rows],
+            "Layout": [_mark(row, _widths(row) == now) for row in rows],
+            "Tensor": [row.tp for row in rows],
+            "Data": [row.dp for row in rows],
+            "Expert": [row.ep for row in rows],
+            "Pipeline": [row.pp for row in rows],
+            "KV beyond heads": [row.kv_sharding for row in rows],
+            "Step (ms)": [_known(1e3 * row.total) for row in rows],
+            "Token/s per chip": [_known(row.throughput_per_chip) for row in rows],
+            "USD / Mtok": [_known(row.usd_per_million_tokens) for row in rows],
+            "Links (%)": [_known(100 * row.communication) for row in rows],
+            "Largest batch": [row.max_batch for row in rows],
+            "Fits": [row.fits for row in rows],
         },
         column_config={
             name: st.column_config.NumberColumn(format=form)
@@ -115,19 +121,48 @@ def layouts(scenario: Scenario) -> None:
             )
         },
         hide_index=True,
-        key=_TABLE,
+        # A new table after each choice: the tick belongs to a row, and rows move.
+        key=_table(),
         on_select=_apply,
         selection_mode="single-row",
         height=min(38 + 35 * len(rows), 440),
     )
 
 
+Widths = tuple[int, int, int, int, str]
+
+
+def _widths(row: sharding.LayoutRow) -> Widths:
+    return row.tp, row.dp, row.ep, row.pp, row.kv_sharding
+
+
+def _own(scenario: Scenario) -> Widths:
+    """The layout in use."""
+    chosen = Layout.of(scenario)
+    sizes = (chosen.tp, chosen.dp, chosen.ep, chosen.pp)
+    tp, dp, ep, pp = (int(size) for size in sizes)
+    return tp, dp, ep, pp, scenario.kv_sharding
+
+
+def _mark(row: sharding.LayoutRow, now: bool) -> str:
+    return ", ".join(word for word, is_so in (("best", row.best), ("now", now)) if is_so)
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _table() -> str:
+    return f"layouts-{st.session_state.get(_APPLIED, 0)}"
+
+
 def _apply() -> None:
     """Make the chosen row the scenario's layout."""
-    chosen = st.session_state[_TABLE]["selection"]["rows"]
+    chosen = st.session_state[_table()]["selection"]["rows"]
     if not chosen:
         return
-    names = ("tensor_parallel", "attention_dp", "expert_parallel", "pipeline")
+    names = ("tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "kv_sharding")
     for name, width in zip(names, st.session_state[_ROWS][chosen[0]], strict=True):
         st.session_state[FIELDS[name].key] = width
     st.session_state[FIELDS["fidelity"].key] = "operators"
+    st.session_state[_APPLIED] = st.session_state.get(_APPLIED, 0) + 1

@@ -36,14 +36,17 @@ FOLDED: dict[str, Rows] = {
         ("micro_batches", "kv_sharding"),
     ),
     "Links and losses": (
-        ("hop_latency", "scale_out"),
-        ("routing_skew", "load_imbalance"),
+        ("hop_latency", "load_imbalance"),
         ("overlap", "link_overlap"),
         ("bandwidth_efficiency", "compute_efficiency"),
         ("step_overhead", "layer_overhead"),
-        ("attention_format", "runtime_memory"),
+        ("attention_format",),
     ),
-    "Price and power": (("price", "power"),),
+    "Prices and more": (
+        ("price", "power"),
+        ("scale_out", "runtime_memory"),
+        ("routing_skew",),
+    ),
     "Speculation": (
         ("acceptance", "n_draft"),
         ("draft", "cost_ratio"),
@@ -51,6 +54,9 @@ FOLDED: dict[str, Rows] = {
         ("top_p",),
     ),
 }
+
+# Groups that only fidelity operators looks at.
+FINE = ("Layout", "Links and losses")
 
 # Stands for all groups that are never folded.
 CORE = "core"
@@ -202,7 +208,7 @@ def controls(
     values: dict[str, Any] = {}
     with st.sidebar:
         for group, rows in GROUPS.items():
-            st.caption(f"**{group}**{_unused(rows, used)}")
+            st.caption(f"**{group}**{_unused(group, rows, used)}")
             with st.container():
                 for row in rows:
                     values |= _row(row, offered)
@@ -211,7 +217,8 @@ def controls(
         for group, rows in FOLDED.items():
             # A place of its own, so that the groups below stay where they are.
             with st.container():
-                values |= _folded(group, rows, used, offered, group in unfolded)
+                idle = group in FINE and values["fidelity"] == "bound" and "fidelity" in used
+                values |= _folded(group, rows, used, offered, group in unfolded, idle)
     return values
 
 
@@ -224,7 +231,7 @@ def _row(names: tuple[str, ...], offered: Catalogues) -> dict[str, Any]:
 
 
 def _folded(
-    group: str, rows: Rows, used: Collection[str], offered: Catalogues, unfolded: bool
+    group: str, rows: Rows, used: Collection[str], offered: Catalogues, unfolded: bool, idle: bool
 ) -> dict[str, Any]:
     """A group behind a heading. While it is closed only rows that hold something are drawn."""
     values = {name: FIELDS[name].default for row in rows for name in row}
@@ -233,7 +240,10 @@ def _folded(
     if not (keeps or any(name in used for name in values)):
         return values
     with st.expander(
-        group, expanded=unfolded, key=f"group-{group}-{unfolded}", on_change="rerun"
+        f"{group} · not used at bound" if idle else group,
+        expanded=unfolded,
+        key=f"group-{group}-{unfolded}",
+        on_change="rerun",
     ) as fold:
         # Nothing to draw, nothing to hold a place for.
         for row in rows if fold.open or keeps else ():
@@ -245,7 +255,9 @@ def _folded(
     return values
 
 
-def _unused(rows: Iterable[Iterable[str]], used: Collection[str]) -> str:
+def _unused(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -> str:
+    if group == "Fidelity" and "fidelity" not in used and "tensor_parallel" in used:
+        return " · always operators on this page"
     names = [name for row in rows for name in row]
     here = [FIELDS[name].label.lower() for name in names if name in used]
     if len(here) == len(names):

@@ -41,6 +41,11 @@ def count(value: float) -> str:
     return UNKNOWN if not math.isfinite(value) else f"{value:,.0f}"
 
 
+def plural(number: float, thing: str) -> str:
+    """A number of things."""
+    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
+
+
 def round_count(value: float) -> str:
     """A count that is no whole number by nature: three digits, thousands separated."""
     return significant(value) if value < 1000 else f"{float(f'{value:.2e}'):,.0f}"

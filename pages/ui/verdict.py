@@ -76,10 +76,25 @@ def _fit(scenario: Scenario, max_batch: int) -> str:
     return f"**It does not fit**: {held}; {needed} for this batch."
 
 
+def _layout_caveats(s: Scenario) -> list[str]:
+    """What a layout asks for in vain, what it copies, and what a narrow format takes along."""
+    found = layout.problems(s)
+    copies = cache_copies(s)
+    if copies:
+        found.append(copies)
+    if s.compute_format.bits < 16 and s.attention_format is None:
+        id = text.plain(s.compute_format.id)
+        found.append(
+            f"Attention is timed at the {id} rate and activations travel in {id}; many kernels "
+            "score in bf16 (Attention compute)."
+        )
+    return found
+
+
 def missing_link(scenario: Scenario) -> str:
     """That links are needed of which nothing is published."""
     return (
-        f"No link bandwidth is published for {text.plain(scenario.chip.name)}, so what "
+        f"No one-way link bandwidth is published for {text.plain(scenario.chip.name)}, so what "
         f"{scenario.n_chips:,} of them send each other is not known here."
     )
 
@@ -87,7 +102,7 @@ def missing_link(scenario: Scenario) -> str:
 def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
     """What a reader should know before trusting the numbers; empty in ordinary cases."""
     s = scenario
-    found = layout.problems(s) if s.fidelity != "bound" else []
+    found = _layout_caveats(s) if s.fidelity != "bound" else []
     chip = text.plain(s.chip.name)
     offered = ", ".join(map(str, s.chip.slices))
     if s.chip.slices and s.n_chips not in s.chip.slices:
@@ -214,8 +229,9 @@ def prefill(scenario: Scenario, reading: decode.StepTime) -> str:
         else f"attention takes {text.percent(prompts.attention_share(s))} of the FLOPs"
     )
     return (
-        f"A prompt of {s.prompt:,} tokens{cached} is read in **{text.si(total, 's')}** at "
-        f"{text.percent(s.mfu)} of the dense rate, bound by {bound}{spent}; {leads}."
+        f"A prompt of {text.plural(s.prompt, 'token')}{cached} is read in "
+        f"**{text.si(total, 's')}** at {text.percent(s.mfu)} of the dense rate, bound by "
+        f"{bound}{spent}; {leads}."
     )
 
 
@@ -249,12 +265,13 @@ def sharding_width(scenario: Scenario, step: decode.StepTime) -> str:
         )
     talk = float(step.charged()["communication"])
     where = sharding.current_limits(s)
+    split = f"Split {tp} ways" if tp > 1 else "With each group one chip"
     took = (
-        f"Split {tp} ways the step takes **{text.si(total, 's')}**, "
+        f"{split} the step takes **{text.si(total, 's')}**, "
         f"{text.percent(talk / total)} of it communication"
     )
     if math.isinf(where.hbm):
-        return f"{took}: one chip of a group has nobody to wait for."
+        return f"{took}; no matmul waits for a link."
     return (
         f"{took}. Sending a matmul's activations would outlast reading its weights from "
         f"{text.round_count(where.hbm)} ways on, and multiplying them from "
@@ -264,10 +281,10 @@ def sharding_width(scenario: Scenario, step: decode.StepTime) -> str:
 
 def sharding_caveats(scenario: Scenario) -> list[str]:
     """What is wrong with the layout, and what the links are taken for."""
-    s, found = scenario, layout.problems(scenario)
+    s, found = scenario, _layout_caveats(scenario)
     kind, reach = s.chip.fabric.kind, s.chip.fabric.reach
     chip = text.plain(s.chip.name)
-    if s.n_chips > reach:
+    if s.n_chips > reach > 1:
         found.append(
             f"Fast links of {chip} reach {reach:,.0f} chips; beyond, {text.si(s.scale_out, 'B/s')} "
             "of network for each chip is assumed."
@@ -278,23 +295,23 @@ def sharding_caveats(scenario: Scenario) -> list[str]:
     return found
 
 
-def cost(scenario: Scenario, step: decode.StepTime, reading: float) -> str:
+def cost(scenario: Scenario, step: decode.StepTime, prompts_per_second: float) -> str:
     """Prices of output, of input and of requests, and what keeps them unknown."""
     s, price = scenario, money.price(scenario)
     chip = text.plain(s.chip.name)
     if math.isnan(price):
-        return f"No price is published for {chip}: type one under Price and power in the sidebar."
+        return f"No price is published for {chip}: type one under Prices in the sidebar."
     output = float(money.per_million_tokens(s, step))
     if math.isnan(output):
         why = decode_step(s, step, int(memory.max_batch(s)), math.inf)
         return f"What a token costs is not known here. {why}"
     fits = "" if s.batch <= int(memory.max_batch(s)) else ", **if the batch did fit**,"
+    read = money.per_million_input_tokens(s, prompts_per_second)
     return (
         f"At {text.usd(price)} per {chip} and hour a million output tokens cost{fits} "
-        f"**{text.usd(output)}** and a million input tokens "
-        f"**{text.usd(money.per_million_input_tokens(s, reading))}**; a thousand requests of "
-        f"{s.prompt:,} tokens in and {s.output:,} out cost "
-        f"{text.usd(money.requests(s, step, reading))}."
+        f"**{text.usd(output)}** and a million input tokens **{text.usd(read)}**; a thousand "
+        f"requests of {s.prompt:,} tokens in and {s.output:,} out cost "
+        f"{text.usd(money.requests(s, step, prompts_per_second))}."
     )
 
 
