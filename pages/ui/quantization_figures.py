@@ -20,12 +20,12 @@ def step_lines(now: decode.StepTime, then: decode.StepTime, name: str) -> figure
     """The three lines of a step against batch, thin as they are and thick as they would be."""
     data = []
     batch = now.batch
-    for name in figures.TERMS:
-        look = palette.QUANTITIES[name]
+    for term in figures.TERMS:
+        look = palette.QUANTITIES[term]
         for step, width, opacity in ((now, 1.5, 0.55), (then, 3, 1)):
             data.append({
                 "type": "scatter", "mode": "lines", "x": batch,
-                "y": getattr(step, name) * figures.MILLI, "opacity": opacity,
+                "y": getattr(step, term) * figures.MILLI, "opacity": opacity,
                 "line": {"color": look.colour, "width": width,
                          "dash": "dot" if step is now else "solid"},
                 "hovertemplate": f"{look.label}<br>batch %{{x:,.0f}}<br>%{{y:.3~r}} ms"
