@@ -7,7 +7,16 @@ from dataclasses import replace
 import streamlit as st
 
 from calc import cost, decode, explain, levers, memory, roofline
-from pages.ui import explained, figures, operator_figures, sweeps, tables, text, verdict
+from pages.ui import (
+    explained,
+    figures,
+    operator_figures,
+    sidebar,
+    sweeps,
+    tables,
+    text,
+    verdict,
+)
 from pages.ui.frame import current_scenario, header, metrics
 from presets import formats
 
@@ -66,6 +75,7 @@ with charts:
         frontier_figure,
         key="frontier",
         revision=f"frontier-{log}",
+        on_click=sidebar.use_batch,
         alt="Throughput per chip against time per token as the batch grows. "
         f"{tables.memory_sentence(held)}",
     )

@@ -10,6 +10,7 @@ import base64
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,9 +81,15 @@ def _typed_array(values: NDArray[np.float64]) -> Dict:
     return typed
 
 
-def show(figure: Chart, key: str, alt: str, revision: str = "") -> None:
+def show(
+    figure: Chart,
+    key: str,
+    alt: str,
+    revision: str = "",
+    on_click: Callable[[float], None] | None = None,
+) -> None:
     """Put a figure on the page; `alt` says in words what it shows (see `renderer.show`)."""
-    renderer.show(figure, key, alt, revision)
+    renderer.show(figure, key, alt, revision, on_click)
 
 
 def key(label: str, colour: str, glyph: str) -> str:

@@ -91,6 +91,17 @@ async function draw(host, shown) {
   layout.uirevision = shown.revision;
   layout.width = host.clientWidth || undefined;
   await plotly.react(host, data, layout, CONFIG);
+  // On paper a chart may have to be narrower than on screen.
+  for (const svg of host.querySelectorAll(".main-svg")) {
+    svg.setAttribute("viewBox", `0 0 ${host._fullLayout.width} ${host._fullLayout.height}`);
+  }
+  if (!host.listens) {
+    host.listens = true;
+    host.on("plotly_click", ({ points }) => {
+      const value = Number(points[0]?.customdata);
+      if (host.shown.clickable && Number.isFinite(value)) host.tell("clicked", value);
+    });
+  }
 }
 
 function watch(host) {
@@ -107,12 +118,13 @@ function watch(host) {
   }, 500);
 }
 
-export default function ({ parentElement, data }) {
+export default function ({ parentElement, data, setTriggerValue }) {
   const host = parentElement.querySelector(".ledger-plot");
   host.setAttribute("role", "figure");
   host.setAttribute("aria-label", data.alt);
   host.style.height = `${data.height}px`;
   host.shown = data;
+  host.tell = setTriggerValue;
   if (!host.sizes) watch(host);
   draw(host, data);
   return () => {
@@ -120,6 +132,7 @@ export default function ({ parentElement, data }) {
     if (parentElement.isConnected) return;
     host.sizes?.disconnect();
     clearInterval(host.themes);
+    host.listens = false;
     window[LIBRARY]?.then((plotly) => plotly.purge(host), () => {});
   };
 }

@@ -6,6 +6,7 @@ node and lets Plotly update it, with the plotly.js that ships in the plotly pack
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,10 @@ _HTML = '<div class="ledger-plot"></div>'
 _CSS = """
 .ledger-plot { width: 100%; }
 .ledger-plot:fullscreen { background: var(--st-background-color); }
+@media print {
+  .ledger-plot { break-inside: avoid; height: auto !important; }
+  .ledger-plot .svg-container, .ledger-plot .main-svg { max-width: 100%; height: auto !important; }
+}
 """
 
 
@@ -39,7 +44,13 @@ class Drawn(Protocol):
     def to_json(self) -> str: ...
 
 
-def show(figure: Drawn, key: str, alt: str, revision: str = "") -> None:
+def show(
+    figure: Drawn,
+    key: str,
+    alt: str,
+    revision: str = "",
+    on_click: Callable[[float], None] | None = None,
+) -> None:
     """Draw a figure.
 
     Parameters
@@ -52,6 +63,8 @@ def show(figure: Drawn, key: str, alt: str, revision: str = "") -> None:
         What the chart says, in words.
     revision : str
         Changes when the axes change meaning: a zoom is kept while it stays the same.
+    on_click : callable, optional
+        Told the `customdata` of a point that is clicked, a number. Not by Streamlit's own chart.
     """
     if STOCK:
         _show_stock(figure, key, alt)
@@ -66,8 +79,17 @@ def show(figure: Drawn, key: str, alt: str, revision: str = "") -> None:
             "height": figure.layout["height"],
             "revision": revision or key,
             "library": f"component/{library.name}/plotly.min.js?v={plotly.__version__}",
+            "clickable": on_click is not None,
         },
+        on_clicked_change=lambda: _clicked(key, on_click),
     )
+
+
+def _clicked(key: str, on_click: Callable[[float], None] | None) -> None:
+    value = st.session_state[key].get("clicked")
+    # The browser's word: a number, or nothing.
+    if on_click is not None and isinstance(value, (int, float)) and math.isfinite(value):
+        on_click(float(value))
 
 
 @st.cache_resource(show_spinner=False)

@@ -135,6 +135,14 @@ def _use_exact(key: str, exact: str) -> None:
         st.session_state[key] = st.session_state[exact]
 
 
+def use_batch(batch: float) -> None:
+    """Make a batch the scenario's, if it can be."""
+    field = FIELDS["batch"]
+    assert isinstance(field, Quantity)
+    if field.problem(batch) is None:
+        st.session_state[field.key] = int(batch)
+
+
 def _control(field: Field, offered: Catalogues) -> Any:
     if isinstance(field, Choice):
         ids = field.ids(offered)

@@ -6,6 +6,7 @@ figures mean little without it.
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import time
@@ -13,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from socket import IPPROTO_TCP, TCP_QUICKACK
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -25,6 +26,8 @@ from browser.environment import LAUNCH_ARGUMENTS, find_browser, serve
 
 ROOT = Path(__file__).parents[2]
 PRESSES = 25
+FRESH = 5
+STOCK = {"LEDGER_STOCK_CHARTS": "1"}
 PAGES = (
     "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "speculative",
 )  # fmt: skip
@@ -115,15 +118,35 @@ def main() -> None:
             row(f"{name}, rerun on the server", server_times(url, path, query))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=LAUNCH_ARGUMENTS)
-        for name, app, mark in (
-            ("empty app, key to idle", empty, "idle"),
-            ("Decode page, key to last chart drawn", ROOT / "app.py", "drawn"),
+        for name, app, mark, setting in (
+            ("empty app, key to idle", empty, "idle", {}),
+            ("Decode, stock charts, key to last drawn", ROOT / "app.py", "drawn", STOCK),
+            ("Decode, drawn in place, key to last drawn", ROOT / "app.py", "drawn", {}),
         ):
+            os.environ.update(setting)
             with serve(app) as url:
                 page = browser.new_page(viewport={"width": 1440, "height": 900})
                 row(name, press_times(page, url, mark))
                 page.close()
+                if mark == "drawn":
+                    row(f"{name.split(', key')[0]}, first chart", first_charts(browser, url))
+            for key in setting:
+                del os.environ[key]
         browser.close()
+
+
+def first_charts(browser: Browser, url: str) -> list[float]:
+    """Milliseconds from opening the page in a fresh browser to its first chart."""
+    times = []
+    for _ in range(FRESH):
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        page = context.new_page()
+        start = time.perf_counter()
+        page.goto(url)
+        page.wait_for_selector(".js-plotly-plot .main-svg", timeout=30_000)
+        times.append(1e3 * (time.perf_counter() - start))
+        context.close()
+    return times
 
 
 if __name__ == "__main__":

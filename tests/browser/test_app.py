@@ -318,9 +318,9 @@ def test_a_layout_is_applied_with_a_click(tab: Page, app: str) -> None:
     tab.wait_for_selector(IDLE)
     # The box that selects the first row, which is the best.
     table.click(position={"x": 18, "y": 54})
-    expect(tab).to_have_url(re.compile("ep=32"))
+    expect(tab).to_have_url(re.compile("ks=batch"))
     expect(tab).to_have_url(re.compile("f=operators"))
-    expect(tab.get_by_text("EP 32")).to_be_visible()
+    tab.wait_for_selector(IDLE)
     assert metric(tab, "Step time") != before
     no_exception(tab)
 
@@ -372,27 +372,19 @@ CHARTS = {"speculative": 4, "quantization": 8, "about": 0}
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "height"), SIZES)
 @pytest.mark.parametrize("path", PATHS)
-def test_nothing_overflows(
-    chromium: Browser, app: str, path: str, width: int, height: int, theme: str
-) -> None:
-    context = chromium.new_context(
-        viewport={"width": width, "height": height},
-        color_scheme="dark" if theme == "dark" else "light",
-    )
-    tab = context.new_page()
+def test_nothing_overflows(tab: Page, app: str, path: str) -> None:
     visit(tab, f"{app}/{path}")
     if CHARTS.get(path, 2):
         expect_charts(tab, CHARTS.get(path, 2))
-    # The page's own frame scrolls, not the document.
-    wider: int = tab.evaluate(
-        "() => { const main = document.querySelector('[data-testid=stMain]');"
-        " return main.scrollWidth - main.clientWidth; }"
-    )
-    assert wider <= 0
-    context.close()
+    for width, height in SIZES:
+        tab.set_viewport_size({"width": width, "height": height})
+        # The page's own frame scrolls, not the document.
+        tab.wait_for_function(
+            "() => { const main = document.querySelector('[data-testid=stMain]');"
+            " return main.scrollWidth <= main.clientWidth; }",
+            timeout=10_000,
+        )
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

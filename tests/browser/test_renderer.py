@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 from browser.environment import serve
@@ -41,6 +42,51 @@ def test_a_move_keeps_the_node_and_the_zoom(tab: Page, app: str) -> None:
     tab.wait_for_function(f"() => {FIRST}.data.at(-1).y[0] > 9")
     assert tab.evaluate(f"() => {FIRST}.mark") == "same"
     assert tab.evaluate(f"() => {FIRST}._fullLayout.xaxis.range") == zoomed
+
+
+def test_a_click_on_the_frontier_sets_the_batch(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    plot = tab.locator(".js-plotly-plot").nth(1)
+    plot.scroll_into_view_if_needed()
+    place = plot.evaluate(
+        "gd => { const a = gd._fullLayout, d = gd._fullData[0], i = 10, b = gd"
+        ".getBoundingClientRect(); return [b.left + a.xaxis._offset + a.xaxis.d2p(d.x[i]),"
+        " b.top + a.yaxis._offset + a.yaxis.d2p(d.y[i]), d.customdata[i]]; }"
+    )
+    tab.mouse.move(place[0], place[1])
+    tab.mouse.click(place[0], place[1])
+    expect(tab).to_have_url(re.compile(rf"[?&]b={place[2]:.0f}(&|$)"))
+    box = tab.get_by_label("Batch, exact")
+    expect(box).to_have_value(f"{place[2]:.0f}")
+
+
+def test_paper_shows_whole_charts(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 700, "height": 1000})
+    cut: int = tab.evaluate(
+        "() => Math.max(...[...document.querySelectorAll('.main-svg')].map(svg => {"
+        " const box = svg.getBoundingClientRect();"
+        " return box.right - document.documentElement.clientWidth; }))"
+    )
+    assert cut <= 0
+
+
+def test_quick_page_switches_leave_no_error(tab: Page, app: str) -> None:
+    said: list[str] = []
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("console", lambda m: said.append(m.text) if m.type == "error" else None)
+    visit(tab, app)
+    expect_charts(tab)
+    for i in range(20):
+        name = ("Prefill", "Decode", "KV cache", "Cost")[i % 4]
+        tab.get_by_role("link", name=name, exact=True).first.click()
+        tab.wait_for_timeout(120)
+    expect(tab.get_by_role("heading", level=1)).to_have_text("What does a million tokens cost?")
+    expect_charts(tab)
+    assert not said
 
 
 def test_another_scale_resets_the_zoom(tab: Page, app: str) -> None:
