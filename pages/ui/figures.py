@@ -394,13 +394,13 @@ def _bar(title: str, parts: dict[str, float], unit: str) -> list[Dict]:
         if not part > 0:
             continue
         look, end = palette.QUANTITIES[name], start + part / whole
-        words = f"{look.label} {text.si(part, unit)}"
-        # Hidden rather than clipped where the segment is too narrow for it.
-        fits = part / whole > 0.03 + 0.017 * len(words)
+        # The figure alone, or nothing, where the segment is too narrow for more.
+        figure, room = text.si(part, unit), part / whole - 0.03
+        fitting = [w for w in (f"{look.label} {figure}", figure) if 0.017 * len(w) < room]
         # Free space is nearly the page's own colour: its text takes the theme's.
         on = {"weight_read": "#ffffff", "weights": "#ffffff", "free": None}.get(name, "#171c26")
         drawn.append(
-            _box(start, end, low, high, fill=look.colour, label=words if fits else "", ink=on)
+            _box(start, end, low, high, fill=look.colour, label="".join(fitting[:1]), ink=on)
         )
         start = end
     return drawn
