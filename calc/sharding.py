@@ -94,6 +94,26 @@ def matmul(scenario: Scenario, tp: ArrayLike | None = None) -> Matmul:
     )
 
 
+@dataclass(frozen=True)
+class Layer:
+    """One layer of the mean kind: its matrices' reading and FLOPs, and its messages [s]."""
+
+    hbm: float
+    math: float
+    link: float
+
+
+def layer(scenario: Scenario, step: decode.StepTime) -> Layer:
+    """The same for a whole layer, the output head left out."""
+    inner = [o for o in step.work.operators if not o.cache and o.name != "output head"]
+    number = scenario.model.layers
+    return Layer(
+        sum(float(o.read) for o in inner) / number,
+        sum(float(o.compute) for o in inner) / number,
+        float(step.communication) / number,
+    )
+
+
 def hbm_limit(
     columns: float, batch: float, ratio: float, weight_bytes: float = 1, activation_bytes: float = 1
 ) -> float:

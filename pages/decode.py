@@ -80,7 +80,11 @@ with charts:
         f"{tables.memory_sentence(held)}",
     )
 with st.container(horizontal=True, horizontal_alignment="distribute"):
-    st.caption(f"{tables.step_sentence(step)}  \n{tables.memory_sentence(held)}", width=760)
+    st.caption(
+        f"{tables.step_sentence(step)} {tables.utilisation_sentence(scenario, step)}  \n"
+        f"{tables.memory_sentence(held)}",
+        width=760,
+    )
     st.segmented_control(
         "Scale of the charts",
         SCALES,

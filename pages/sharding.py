@@ -39,7 +39,7 @@ with st.grid(2, min_column_width=400):
         key="sharding-matmul",
         alt="Memory, FLOPs and links of one MLP product against width.",
     )
-st.caption(sharding_tables.messages(scenario))
+st.caption(f"{sharding_tables.layer_sentence(scenario, step)} {sharding_tables.messages(scenario)}")
 
 layouts, axes, split, widths, held = st.tabs(
     ["Layouts", "Axes and rings", "One or two dimensions", "Legal widths", "Per chip"],

@@ -157,6 +157,16 @@ def test_one_product_on_4_by_8() -> None:
     assert_allclose(1e6 * one.math, 4.77, rtol=1e-3)
 
 
+def test_a_layer_is_the_sum_of_its_products() -> None:
+    """Llama-3-70B: (2 · 64 + 2 · 8) · 128 · 8192 of attention and three of 8192 × 28672 an MLP."""
+    s = scenario(fidelity="operators")
+    layer = sharding.layer(s, decode.step_time(s))
+    params = 144 * 128 * 8192 + 3 * 8192 * 28672 + 2 * 8192
+    assert_allclose(layer.hbm, params / (16 * 8.2e11))
+    assert_allclose(layer.math, 2 * 32 * params / (16 * 1.97e14))
+    assert_allclose(layer.link, 24e-6)
+
+
 def test_limits() -> None:
     """LEDGER §8 and §12: 64 and 56 ways; 26 on two rings, 13 on two lines (ici_nowrap_bound)."""
     assert sharding.hbm_limit(16384, 32, 8) == 64

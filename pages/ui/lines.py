@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 Line = tuple[Array, palette.Quantity]
 
 TOTAL = palette.Quantity("total", palette.INK)
+BOUND = palette.Quantity("bound", palette.INK, "dash")
 
 
 def chart(

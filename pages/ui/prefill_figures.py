@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +28,10 @@ def against_prompt(scenario: Scenario, total: float) -> figures.Chart:
     }  # fmt: skip
     if terms.communication.any():
         shown["communication"] = (terms.communication, _LOOKS["communication"])
+    if scenario.fidelity != "bound":
+        textbook = replace(scenario, fidelity="bound")
+        bound = prefill.prompt_time(textbook, length, _known(scenario, length)).total
+        shown["bound"] = (bound, lines.BOUND)
     overtakes = prefill.attention_overtakes(scenario.model)
     rules = [("x", overtakes, f"attention leads from {overtakes:,.0f}")]
     return lines.chart(
@@ -67,15 +73,19 @@ def against_chunk(scenario: Scenario, largest: float, free: float) -> figures.Ch
         marks.append(("x", free, f"free for the weights up to {free:,.0f}"))
     if 1 < largest < size[-1]:
         marks.append(("x", largest, f"TPOT held up to {largest:,.0f}"))
+    shown: dict[str, lines.Line] = {
+        "step with a chunk": (1e3 * step.total, lines.TOTAL),
+        "linear FLOPs": (1e3 * step.linear_compute, _LOOKS["linear_compute"]),
+        "attention FLOPs": (1e3 * step.attention_compute, _LOOKS["attention_compute"]),
+        "weight read": (1e3 * step.weight_read, _LOOKS["weight_read"]),
+        "KV read": (1e3 * step.kv_read, _LOOKS["kv_read"]),
+    }
+    if scenario.fidelity != "bound":
+        bound = prefill.chunked_step(replace(scenario, fidelity="bound"), size).total
+        shown["bound"] = (1e3 * bound, lines.BOUND)
     return lines.chart(
         size,
-        {
-            "step with a chunk": (1e3 * step.total, lines.TOTAL),
-            "linear FLOPs": (1e3 * step.linear_compute, _LOOKS["linear_compute"]),
-            "attention FLOPs": (1e3 * step.attention_compute, _LOOKS["attention_compute"]),
-            "weight read": (1e3 * step.weight_read, _LOOKS["weight_read"]),
-            "KV read": (1e3 * step.kv_read, _LOOKS["kv_read"]),
-        },
+        shown,
         x_title="Prompt tokens in one decode step",
         y_title="Time per output token meanwhile (ms)",
         unit="ms",

@@ -43,7 +43,7 @@ def against_width(scenario: Scenario) -> figures.Chart:
             "KV read": (1e3 * sweep.kv_read, _LOOKS["kv_read"]),
             "linear FLOPs": (1e3 * sweep.linear_compute, _LOOKS["linear_compute"]),
             "communication": (1e3 * sweep.communication, _LOOKS["communication"]),
-            "bound": (1e3 * bound, palette.Quantity("bound", palette.INK, "dash")),
+            "bound": (1e3 * bound, lines.BOUND),
         },
         x_title="Tensor-parallel width (chips of the replica)",
         y_title="Time per step (ms)",

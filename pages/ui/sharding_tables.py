@@ -7,6 +7,7 @@ import math
 import streamlit as st
 
 from calc import Scenario, sharding
+from calc.decode import StepTime
 from calc.layout import Layout
 from calc.scenario import FIELDS
 from pages.ui import tables, text
@@ -50,6 +51,15 @@ def messages(scenario: Scenario) -> str:
         f"collective of {sharding.width(s):,} chips only waits for its hops"
         f"{textbook if s.chip.fabric.kind == 'torus' else ''}, and this one is {bound} that. The "
         f"hops of all reductions add up to {text.si(sharding.latency_floor(s), 's')} a step."
+    )
+
+
+def layer_sentence(scenario: Scenario, step: StepTime) -> str:
+    """What a whole layer takes, side by side."""
+    layer = sharding.layer(scenario, step)
+    return (
+        f"A whole layer takes {text.si(layer.hbm, 's')} to read its weights, "
+        f"{text.si(layer.math, 's')} to multiply by them and {text.si(layer.link, 's')} to send."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from calc import Chip, Model, Scenario, memory, paging, speculative
+from calc import Chip, Model, Scenario, memory, metrics, paging, speculative
 from calc.attention import Attention, Limited, PerToken, SparseTopK
 from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
@@ -45,6 +45,14 @@ def operators_sentence(step: StepTime) -> str:
     return "; ".join(
         f"{row.name} {text.si(row.time, 's')}, {'compute' if row.compute_bound else 'memory'}-bound"
         for row in step.work.by_name()
+    )
+
+
+def utilisation_sentence(scenario: Scenario, step: StepTime) -> str:
+    """What of memory's and of the chips' speed the step uses."""
+    return (
+        f"MBU {text.percent(float(metrics.mbu(scenario, step)))}, "
+        f"MFU {text.percent(float(metrics.mfu(scenario, step)))}."
     )
 
 
