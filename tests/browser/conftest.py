@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from browser.environment import LAUNCH_ARGUMENTS, find_browser, serve
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from browser.environment import LAUNCH_ARGUMENTS, find_browser, serve
 
 # A loaded machine is slow; nothing here is about speed.
 expect.set_options(timeout=20_000)

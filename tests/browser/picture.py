@@ -7,8 +7,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from browser.environment import LAUNCH_ARGUMENTS, ROOT, find_browser, serve
 from playwright.sync_api import sync_playwright
+
+from browser.environment import LAUNCH_ARGUMENTS, ROOT, find_browser, serve
 
 
 def main() -> None:

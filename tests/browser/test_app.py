@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser.environment import serve
 from playwright.sync_api import Browser, Page, expect
 
+from browser.environment import serve
 from calc.scenario import BY_KEY
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"

@@ -6,9 +6,10 @@ import os
 import re
 
 import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
 from browser.environment import serve
 from browser.test_app import expect_charts, expect_metric, visit
-from playwright.sync_api import Browser, Page, Route, expect
 
 FIRST = "document.querySelector('.js-plotly-plot')"
 
