@@ -74,17 +74,21 @@ class Topology:
 
 
 def topology(scenario: Scenario, *, doubled: bool = False) -> Topology:
-    """The smallest slice that holds the weights, or twice that, filled with sequences.
+    """The smallest slice that holds the weights, or at least twice that, filled with sequences.
 
     References
     ----------
     Seed 001 §12; formulas.md F6.2.
     """
     s = scenario
-    bare = replace(s, fidelity="bound")
-    weights = memory.weights(bare)
-    raw = weights / (s.chip.memory * s.usable_memory - s.runtime_memory)
-    fewest = _fewest_for_weights(s, raw) * (2 if doubled else 1)
+    weights = memory.weights(replace(s, fidelity="bound"))
+    room = s.chip.memory * s.usable_memory - s.runtime_memory
+    raw = weights / room if room > 0 else math.inf
+    fewest = memory.fewest_chips(
+        s, raw, lambda tried: memory.weights(tried) <= memory.capacity(tried)
+    )
+    if fewest and doubled:
+        fewest = s.chip.legal_count(2 * fewest)
     if not 0 < fewest <= _most_chips():
         return Topology(
             s.weight_format, s.kv_format, weights, raw, 0, 0.0, 0, math.nan, math.nan, math.nan
@@ -116,11 +120,6 @@ def _most_chips() -> int:
     chips = FIELDS["n_chips"]
     assert isinstance(chips, Quantity)
     return int(chips.high)
-
-
-def _fewest_for_weights(s: Scenario, raw: float) -> int:
-    """The smallest legal slice whose memory holds the weights; 0 if there is none."""
-    return s.chip.legal_count(raw) if 0 < raw <= _most_chips() else 0
 
 
 def topologies(

@@ -6,6 +6,7 @@ Everything is over all chips of the replica.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -116,6 +117,11 @@ def activations(scenario: Scenario) -> float:
     return float(np.ceil(scenario.batch / groups) * groups * activations_per_sequence(scenario))
 
 
+def weights_fit(scenario: Scenario) -> bool:
+    """Whether the weights alone fit."""
+    return weights(scenario) <= capacity(scenario)
+
+
 def fits(scenario: Scenario) -> bool:
     """Whether weights, activations and the batch's cache fit."""
     held = weights(scenario) + float(kv_cache(scenario)) + activations(scenario)
@@ -142,19 +148,25 @@ def min_chips(scenario: Scenario) -> int:
     ----------
     formulas.md F6.2.
     """
+    return fewest_chips(scenario, chips_needed(replace(scenario, fidelity="bound")), fits)
+
+
+def fewest_chips(scenario: Scenario, needed: float, holds: Callable[[Scenario], bool]) -> int:
+    """Fewest chips that can be had, at least `needed`, with which `holds` is true; 0 if none.
+
+    At fidelity ``operators`` the groups and stages of the layout are kept, and their copies with
+    them.
+    """
     s = scenario
-    needed = chips_needed(replace(s, fidelity="bound"))
-    if math.isinf(needed):
-        return 0
-    fewest = s.chip.legal_count(needed)
-    if s.fidelity == "bound":
-        return fewest
     chips = FIELDS["n_chips"]
     assert isinstance(chips, Quantity)
+    fewest = s.chip.legal_count(needed) if needed <= chips.high else math.inf
+    if s.fidelity == "bound" and fewest <= chips.high:
+        return int(fewest)
     while fewest <= chips.high:
-        tried = replace(s, n_chips=fewest, tensor_parallel=0)
-        if fits(tried):
-            return fewest
+        tried = replace(s, n_chips=int(fewest), tensor_parallel=0)
+        if fewest % (s.attention_dp * s.pipeline) == 0 and holds(tried):
+            return int(fewest)
         fewest = s.chip.legal_count(fewest + 1)
     return 0
 

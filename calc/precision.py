@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -42,6 +43,11 @@ def figures(scenario: Scenario) -> Figures:
         float(step.total),
         float(step.throughput_per_chip),
     )
+
+
+def differ(one: float, other: float) -> bool:
+    """Whether two figures are different; two unknown ones are not."""
+    return one != other and not (math.isnan(one) and math.isnan(other))
 
 
 def switched(scenario: Scenario, switch: str, to: NumberFormat) -> Scenario:

@@ -25,6 +25,9 @@ crossing = roofline.compute_bound_batch(scenario)
 header("Does it fit, and on how many?", scenario)
 topologies = capacity_tables.compared(scenario)
 st.markdown(verdict.capacity_fit(scenario, held, fewest, *topologies[0]))
+caveats = verdict.layout_caveats(scenario)
+if caveats:
+    st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 shown = {
     "Weights": text.si(held.weights, "B"),
     "KV cache": text.si(held.kv_cache, "B"),
@@ -57,8 +60,7 @@ if smallest.open:
         st.table(capacity_tables.topologies(topologies), hide_index=True)
         st.caption(
             f"Each slice filled with sequences of {scenario.context:,} tokens; requests generate "
-            f"{scenario.output:,} tokens. A full memory is read once a step, whatever fills it, so "
-            "a larger share for the cache serves more requests in the same time."
+            f"{scenario.output:,} tokens. Doubled: the next slice with at least twice the chips."
         )
 if everywhere.open:
     with everywhere:

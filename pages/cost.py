@@ -46,6 +46,6 @@ st.markdown(cost_tables.measures(scenario, step, reading))
 st.markdown(cost_tables.prices(scenario))
 st.caption(
     "Every chip is taken as busy all the time. Prices of different chips were printed at "
-    "different times and on different terms: type your own under Prices in the sidebar."
+    "different times and on different terms: type your own under Prices and more in the sidebar."
 )
 explained.section(scenario)

@@ -168,8 +168,27 @@ def test_runtime_memory_takes_room() -> None:
     s = scenario(runtime_memory=2e9)
     assert memory.max_batch(s) < memory.max_batch(scenario())
     assert memory.min_chips(replace(s, runtime_memory=20e9)) == 0
-    assert capacity.topology(replace(s, runtime_memory=20e9)).n_chips == 0
+    for taken in (16e9, 20e9):
+        assert capacity.topology(replace(s, runtime_memory=taken)).n_chips == 0
     assert math.isinf(memory.chips_needed(replace(s, runtime_memory=16e9)))
+
+
+def test_copies_do_not_vanish_from_the_fewest_chips() -> None:
+    """16 groups hold 16 copies of 70.6 GB: 1,129 GB of weights want 128 chips of 16 GB."""
+    s = scenario(fidelity="operators", attention_dp=16, batch=16)
+    assert memory.min_chips(s) == 128
+    assert capacity.topology(s).n_chips == 128
+
+
+def test_a_doubled_slice_can_be_had() -> None:
+    small = capacity.topology(scenario("llama-3-8b"))
+    double = capacity.topology(scenario("llama-3-8b"), doubled=True)
+    assert (small.n_chips, double.n_chips) == (1, 4)
+
+
+def test_unknown_figures_do_not_differ() -> None:
+    assert not precision.differ(math.nan, math.nan)
+    assert precision.differ(math.nan, 1.0)
 
 
 def test_every_chip_is_asked() -> None:

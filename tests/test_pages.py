@@ -198,7 +198,9 @@ def test_capacity_page_numbers() -> None:
         "Critical batch": "120",
     }
     assert "the smallest topology is not the cheapest" in words(test)
-    assert row(test, "bf16")[:5] == ["141 GB", "8.82", "16", "115 GB", "42"]
+    assert row(test, "bf16") == [
+        "16", "0.267", "$2.44", "42", "19.2 ms", "115 GB", "141 GB", "8.82",
+    ]  # fmt: skip
 
 
 def test_cost_page_numbers() -> None:
@@ -252,7 +254,9 @@ def test_packing_by_hand() -> None:
 @pytest.mark.parametrize(
     "query",
     [{"chip": "rtx-5090"}, {"chip": "inferentia2", "f": "operators"}, {"n": "1"}, {"n": "16384"},
-     {"model": "deepseek-v3", "n": "4"}, {"rt": "64"}, {"b": "65536", "s": "16777216"},
+     {"model": "deepseek-v3", "n": "4"}, {"rt": "64"},
+     {"rt": "16"}, {"u": "0.5", "rt": "8"}, {"f": "operators", "dp": "16"}, {"chip": "a10g"},
+     {"b": "65536", "s": "16777216"},
      {"chip": "wse-3", "model": "llama-3-8b", "n": "1", "c": "fp16"},
      {"model": "gpt-oss-120b", "w": "mxfp4", "chip": "h100-sxm", "f": "operators"}],
 )  # fmt: skip

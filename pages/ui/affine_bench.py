@@ -63,7 +63,6 @@ def _values(kind: str) -> quantization.Array:
         "Values, separated by commas, blanks or lines",
         "-1, -0.5, 0, 0.25, 1, 2, 3",
         key="affine-pasted",
-        max_chars=quantization.MOST_CHARACTERS,
         persist_state="session",
         help="One row a line. A range that leaves 0 out is extended to hold it.",
     )

@@ -38,7 +38,9 @@ def resident(held: memory.Ledger, n_chips: int) -> figures.Chart:
     ]  # fmt: skip
     shapes = [figures.legend(*figures.wrapped(legend))]
     if held.free < 0:
-        shapes.append(kv_figures.rule("x", 100 * (used + held.free) / used, "solid", "full"))
+        full = kv_figures.rule("x", 100 * (used + held.free) / used, "solid", "full")
+        full["label"] |= {"textangle": 0, "textposition": "middle", "xanchor": "left", "padding": 4}
+        shapes.append(full)
     layout = {
         **kv_figures.frame(96, legend_rows=len(figures.wrapped(legend))),
         "barmode": "stack", "bargap": 0.35,
@@ -64,7 +66,7 @@ def against_context(scenario: Scenario, largest: int, crossing: float) -> figure
     shown = {"memory holds": (held, palette.QUANTITIES["kv_cache"])}
     rules = []
     if math.isfinite(crossing):
-        rules.append(("y", crossing, f"compute-bound from {math.floor(crossing):,}"))
+        rules.append(("y", crossing, f"compute-bound past {math.floor(crossing):,}"))
     marks = [4.0**i for i in range(5, 11)]
     return lines.chart(
         context,
@@ -78,9 +80,20 @@ def against_context(scenario: Scenario, largest: int, crossing: float) -> figure
     )
 
 
+def _device_names(placed: packing.Placement) -> list[str]:
+    """A name for each device in use; kinds that share a name count on."""
+    seen: dict[str, int] = {}
+    names = []
+    for load in placed.loads:
+        name = text.plain_html(load.device.name)
+        seen[name] = seen.get(name, 0) + 1
+        names.append(f"{name} {seen[name]}")
+    return names
+
+
 def placement(placed: packing.Placement) -> figures.Chart:
     """Each used device as a bar of the replicas that lie on it."""
-    names = [f"{load.device.name} {load.number}" for load in placed.loads]
+    names = _device_names(placed)
     largest = max((load.device.memory for load in placed.loads), default=1.0)
     data = []
     for i, item in enumerate(placed.items):
@@ -106,6 +119,7 @@ def placement(placed: packing.Placement) -> figures.Chart:
                     "■")
         for i, item in enumerate(placed.items)
     ]  # fmt: skip
+    legend.append(figures.key("free", palette.QUANTITIES["reserved"].colour, "■"))
     rows = figures.wrapped(legend)
     layout = {
         **kv_figures.frame(110, legend_rows=len(rows)),

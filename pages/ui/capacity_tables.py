@@ -21,7 +21,8 @@ def compared(scenario: Scenario) -> list[Pair]:
     """The smallest slice for the weights and its double: as the scenario stores, and in others."""
     s = scenario
     own = (capacity.topology(s), capacity.topology(s, doubled=True))
-    others = [formats[id] for id in COMPARED if formats[id] not in (s.weight_format, s.kv_format)]
+    both = (s.weight_format, s.kv_format)
+    others = [formats[id] for id in COMPARED if both != (formats[id], formats[id])]
     return [own, *capacity.topologies(s, others)]
 
 
@@ -30,14 +31,11 @@ def topologies(pairs: list[Pair]) -> tables.Table:
     rows = []
     for small, double in pairs:
         for i, found in enumerate((small, double)):
-            first = [
-                _stored(found),
-                text.si(found.weights, "B"),
-                text.significant(found.chips_raw),
-            ]
-            rows.append([*(first if i == 0 else ["  doubled", "", ""]), *_cells(found)])
-    head = ["Weights and KV", "Weights", "Chips, raw", "Slice", "Left for KV", "Sequences",
-            "Step", "Request/s per chip", "USD / Mtok"]  # fmt: skip
+            weighs = [text.si(found.weights, "B"), text.significant(found.chips_raw)]
+            name = "doubled" if i else _stored(found)
+            rows.append([name, *_cells(found), *(["", ""] if i else weighs)])
+    head = ["Weights and KV", "Slice", "Request/s per chip", "USD / Mtok", "Sequences", "Step",
+            "Left for KV", "Weights", "Chips, raw"]  # fmt: skip
     return tables.table(head, rows)
 
 
@@ -49,13 +47,14 @@ def _stored(found: capacity.Topology) -> str:
 def _cells(found: capacity.Topology) -> list[str]:
     if not found.n_chips:
         return ["none", "", "", "", "", ""]
+    held = found.sequences > 0
     return [
         text.count(found.n_chips),
-        text.si(found.free, "B"),
+        text.significant(found.requests_per_second) if held else "–",
+        text.usd(found.usd_per_million_tokens) if held else "–",
         text.count(found.sequences),
-        text.si(found.step_time, "s") if found.sequences else "–",
-        text.significant(found.requests_per_second) if found.sequences else "–",
-        text.usd(found.usd_per_million_tokens) if found.sequences else "–",
+        text.si(found.step_time, "s") if held else "–",
+        text.si(found.free, "B"),
     ]
 
 

@@ -20,13 +20,13 @@ Columns = dict[str, list[Any]]
 _MODELS: Columns = {
     "Model": ["13B int8", "70B int8", "8B bf16"],
     "Size (GB)": [13.0, 70.6, 16.1],
-    "Replicas": [4, 2, 3],
+    "Replicas": [4.0, 2.0, 3.0],
 }
 _DEVICES: Columns = {
     "Device": ["A100 40 GB", "H100 80 GB"],
     "Memory (GB)": [40.0, 80.0],
     "USD per hour": [1.2, 2.95],
-    "Devices": [3, 3],
+    "Devices": [3.0, 3.0],
 }
 
 Rows = list[dict[str, Any]]
@@ -57,10 +57,12 @@ def section() -> None:
     except packing.PackingError as error:
         st.warning(f"Nothing is placed: {text.plain(str(error))}.")
         return
-    lost = packing.hopeless(items, pool)
+    lost = [item for item in packing.hopeless(items, pool) if item.replicas]
     if lost:
         names = text.plain(", ".join(item.name for item in lost))
         st.warning(f"Fits on no device: {names}.")
+        if goal != "most":
+            return
     try:
         placed = _solved(items, pool, goal)
     except packing.PackingError as error:
@@ -71,7 +73,7 @@ def section() -> None:
         figures.show(
             capacity_figures.placement(placed),
             key="packing-chart",
-            alt=f"Replicas on each device. {_verdict(placed, pool)}",
+            alt=f"Replicas on each device. {_verdict(placed, pool).replace('*', '')}",
         )
 
 
@@ -94,6 +96,20 @@ def _number(row: dict[str, Any], column: str) -> float:
     return float(value)
 
 
+def _positive(row: dict[str, Any], column: str) -> float:
+    value = _number(row, column)
+    if value <= 0:
+        raise packing.PackingError(f"{_name(row)}: {column} is not above 0")
+    return value
+
+
+def _whole(row: dict[str, Any], column: str) -> int:
+    value = _number(row, column)
+    if value % 1:
+        raise packing.PackingError(f"{_name(row)}: {column} is not a whole number")
+    return int(value)
+
+
 def _name(row: dict[str, Any]) -> str:
     first = next(iter(row.values()))
     return str(first) if first else "a row without a name"
@@ -101,7 +117,7 @@ def _name(row: dict[str, Any]) -> str:
 
 def _items(rows: Rows) -> tuple[packing.Item, ...]:
     return tuple(
-        packing.Item(_name(row), 1e9 * _number(row, "Size (GB)"), int(_number(row, "Replicas")))
+        packing.Item(_name(row), 1e9 * _positive(row, "Size (GB)"), _whole(row, "Replicas"))
         for row in rows
     )
 
@@ -110,9 +126,9 @@ def _devices(rows: Rows) -> tuple[packing.Device, ...]:
     return tuple(
         packing.Device(
             _name(row),
-            1e9 * _number(row, "Memory (GB)"),
+            1e9 * _positive(row, "Memory (GB)"),
             _number(row, "USD per hour"),
-            int(_number(row, "Devices")),
+            _whole(row, "Devices"),
         )
         for row in rows
     )

@@ -106,7 +106,8 @@ def tensor(result: quantization.Quantized) -> figures.Chart:
     data = [
         {
             "type": "scatter",
-            "mode": "lines",
+            "mode": "lines+markers",
+            "marker": {"size": 3, "symbol": "square"},
             "x": at,
             "y": restored,
             "name": "reconstructed",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -36,9 +35,9 @@ def moves(
         cells = [shown(before)]
         for moved in then.values():
             after = getattr(moved, name)
-            same = after == before or (math.isnan(after) and math.isnan(before))
             change = text.change(after, before)
-            cells.append("–" if same else text.plain(f"{shown(after)} ({change})"))
+            words = f"{shown(after)} ({change})" if change else shown(after)
+            cells.append(text.plain(words) if precision.differ(after, before) else "–")
         rows.append([label, *cells])
     heads = [
         f"{LABELS[switch]} → {text.plain(getattr(s, switch).id)}" for switch, s in changed.items()
@@ -86,7 +85,7 @@ def grid(result: quantization.Quantized, bits: int) -> str:
     rows = [
         ["Scale", _span(scale), f"{scale.size:,} in all, one to {per_scale:,.0f} values"],
         ["Zero point", _span(np.asarray(zero, dtype=float)), "code that stands for 0"],
-        ["Codes", f"{result.grid.q_min} to {result.grid.q_max}", ""],
+        ["Codes", f"{text.tiny(result.grid.q_min)} to {result.grid.q_max}", ""],
         ["Largest error", text.tiny(result.max_error), f"bound s/2: {text.tiny(_top(result))}"],
         ["Mean square error", text.tiny(result.mean_square_error),
          f"of uniform noise s²/12: {text.tiny(result.uniform_noise)}"],
@@ -111,7 +110,7 @@ def values(result: quantization.Quantized, number: int = 12) -> str:
     columns = [np.ravel(a)[:number] for a in
                (result.values, result.codes, result.reconstructed, result.error)]  # fmt: skip
     rows = [
-        [text.tiny(float(x)), str(int(q)), text.tiny(float(back)), text.tiny(float(wrong))]
+        [text.tiny(float(x)), text.tiny(int(q)), text.tiny(float(back)), text.tiny(float(wrong))]
         for x, q, back, wrong in zip(*columns, strict=True)
     ]
     return tables.markdown(["Value", "Code", "Reconstructed", "Error"], rows, "rrrr")

@@ -60,7 +60,10 @@ def rate(value: float) -> str:
 
 def usd(value: float) -> str:
     """A price in US dollars."""
-    return UNKNOWN if not math.isfinite(value) else f"${significant(value)}"
+    if not math.isfinite(value):
+        return UNKNOWN
+    # To the cent where three digits would be less.
+    return f"${value:,.2f}" if 10 <= value < 1e5 else f"${significant(value)}"
 
 
 def percent(share: float) -> str:
@@ -68,7 +71,7 @@ def percent(share: float) -> str:
     if not math.isfinite(share):
         return UNKNOWN
     # What is nearly all is not all.
-    return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+    return ">99 %" if 0.995 <= share < 1 - 1e-9 else f"{100 * share:.0f} %"
 
 
 def change(new: float, old: float) -> str:

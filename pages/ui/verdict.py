@@ -76,8 +76,11 @@ def _fit(scenario: Scenario, max_batch: int) -> str:
     return f"**It does not fit**: {held}; {needed} for this batch."
 
 
-def _layout_caveats(s: Scenario) -> list[str]:
+def layout_caveats(scenario: Scenario) -> list[str]:
     """What a layout asks for in vain, what it copies, and what a narrow format takes along."""
+    s = scenario
+    if s.fidelity == "bound":
+        return []
     found = layout.problems(s)
     copies = cache_copies(s)
     if copies:
@@ -102,7 +105,7 @@ def missing_link(scenario: Scenario) -> str:
 def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
     """What a reader should know before trusting the numbers; empty in ordinary cases."""
     s = scenario
-    found = _layout_caveats(s) if s.fidelity != "bound" else []
+    found = layout_caveats(s)
     chip = text.plain(s.chip.name)
     offered = ", ".join(map(str, s.chip.slices))
     if s.chip.slices and s.n_chips not in s.chip.slices:
@@ -281,7 +284,7 @@ def sharding_width(scenario: Scenario, step: decode.StepTime) -> str:
 
 def sharding_caveats(scenario: Scenario) -> list[str]:
     """What is wrong with the layout, and what the links are taken for."""
-    s, found = scenario, _layout_caveats(scenario)
+    s, found = scenario, layout_caveats(scenario)
     kind, reach = s.chip.fabric.kind, s.chip.fabric.reach
     chip = text.plain(s.chip.name)
     if s.n_chips > reach > 1:
@@ -299,12 +302,12 @@ def cost(scenario: Scenario, step: decode.StepTime, prompts_per_second: float) -
     """Prices of output, of input and of requests, and what keeps them unknown."""
     s, price = scenario, money.price(scenario)
     chip = text.plain(s.chip.name)
-    if math.isnan(price):
-        return f"No price is published for {chip}: type one under Prices in the sidebar."
-    output = float(money.per_million_tokens(s, step))
-    if math.isnan(output):
+    if math.isnan(float(step.total)):
         why = decode_step(s, step, int(memory.max_batch(s)), math.inf)
         return f"What a token costs is not known here. {why}"
+    if math.isnan(price):
+        return f"No price is published for {chip}: type one under Prices and more in the sidebar."
+    output = float(money.per_million_tokens(s, step))
     fits = "" if s.batch <= int(memory.max_batch(s)) else ", **if the batch did fit**,"
     read = money.per_million_input_tokens(s, prompts_per_second)
     return (
@@ -325,8 +328,7 @@ def capacity_fit(
     """Whether it fits, on how few chips, and what the smallest topology is worth."""
     s, chip = scenario, text.plain(scenario.chip.name)
     taken = held.weights + held.kv_cache + held.activations
-    room = memory.capacity(s)
-    share = text.percent(taken / room) if room else "more than all"
+    share = text.percent((taken + held.runtime) / (s.n_chips * s.chip.memory))
     least = (
         f"the fewest chips that hold it are {fewest:,}"
         if fewest
@@ -339,15 +341,15 @@ def capacity_fit(
         and small.requests_per_second < (double.requests_per_second)
     ):
         lesson = (
-            f" The smallest slice for the weights, {small.n_chips:,} chips, serves "
+            f" The smallest slice for the weights, {text.plural(small.n_chips, 'chip')}, serves "
             f"{text.significant(small.requests_per_second)} requests/s per chip with memory full; "
-            f"twice as many serve {text.significant(double.requests_per_second)}: the smallest "
-            "topology is not the cheapest."
+            f"{double.n_chips:,} serve {text.significant(double.requests_per_second)}: the "
+            "smallest topology is not the cheapest."
         )
     elif small.n_chips and not small.sequences:
         lesson = (
-            f" The smallest slice for the weights, {small.n_chips:,} chips, leaves no room for one "
-            "sequence of this length."
+            f" The smallest slice for the weights, {text.plural(small.n_chips, 'chip')}, leaves no "
+            "room for one sequence of this length."
         )
     verb = "take" if held.free >= 0 else "would take"
     return (
@@ -391,7 +393,9 @@ def precision(
             sentences.append(f"{chip} publishes no dense {id} rate to compute in")
             continue
         moved = [
-            words for name, words in _MOVED.items() if getattr(after, name) != getattr(now, name)
+            words
+            for name, words in _MOVED.items()
+            if precisions.differ(getattr(after, name), getattr(now, name))
         ]
         change = text.change(after.step_time, now.step_time) or "unknown"
         what = ", ".join(moved) or "nothing"
