@@ -6,6 +6,7 @@ USD per hour. One multiply-add is 2 FLOP; peak rates are dense.
 
 from calc import (
     attention,
+    candidates,
     capacity,
     cost,
     decode,
@@ -44,6 +45,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "attention",
+    "candidates",
     "capacity",
     "cost",
     "decode",

@@ -13,7 +13,17 @@ from numpy.testing import assert_allclose
 from scenarios import NOMINAL_70B, scenario
 from test_properties import scenarios
 
-from calc import Scenario, attention, decode, layout, memory, prefill, roofline, sharding
+from calc import (
+    Scenario,
+    attention,
+    candidates,
+    decode,
+    layout,
+    memory,
+    prefill,
+    roofline,
+    sharding,
+)
 from calc.attention import GroupedQuery
 from calc.feedforward import Dense
 from calc.layout import Layout
@@ -267,7 +277,7 @@ def test_ledger_of_a_chip() -> None:
 
 def test_layouts_are_legal_and_the_best_is_the_fastest_that_fits() -> None:
     s = scenario("deepseek-v3", "h200", w="fp8", c="fp8", kv="bf16", n_chips=32, batch=256)
-    rows = sharding.layouts(s)
+    rows = candidates.layouts(s)
     assert all(row.tp * row.dp * row.pp == 32 for row in rows)
     assert not any(layout.illegal(s.model, row.tp, row.dp, row.ep, row.pp) for row in rows)
     [best] = [row for row in rows if row.best]
@@ -291,7 +301,7 @@ def batch_fits(s: Scenario) -> bool:
 @pytest.mark.parametrize("n_chips", [1, 3, 8, 4096])
 def test_sharding_says_something_for_every_chip(chip: str, n_chips: int) -> None:
     s = scenario(chip=chip, n_chips=n_chips)
-    assert sharding.layouts(s) or n_chips in (3, 4096)
+    assert candidates.layouts(s) or n_chips in (3, 4096)
     assert sharding.limits(s)
     assert sharding.legal_widths(s)
     assert float(Layout.of(s).chips) == n_chips

@@ -6,7 +6,7 @@ import math
 
 import streamlit as st
 
-from calc import Scenario, sharding
+from calc import Scenario, candidates, sharding
 from calc.decode import StepTime
 from calc.layout import Layout
 from calc.scenario import FIELDS
@@ -100,7 +100,7 @@ def per_chip(scenario: Scenario) -> str:
 
 def layouts(scenario: Scenario) -> None:
     """Every legal layout, sortable; choosing one applies it."""
-    rows = sharding.layouts(scenario)
+    rows = candidates.layouts(scenario)
     if not rows:
         st.caption("No width that divides these chips is legal for the model.")
         return
@@ -142,7 +142,7 @@ def layouts(scenario: Scenario) -> None:
 Widths = tuple[int, int, int, int, str]
 
 
-def _widths(row: sharding.LayoutRow) -> Widths:
+def _widths(row: candidates.LayoutRow) -> Widths:
     return row.tp, row.dp, row.ep, row.pp, row.kv_sharding
 
 
@@ -154,7 +154,7 @@ def _own(scenario: Scenario) -> Widths:
     return tp, dp, ep, pp, scenario.kv_sharding
 
 
-def _mark(row: sharding.LayoutRow, now: bool) -> str:
+def _mark(row: candidates.LayoutRow, now: bool) -> str:
     return ", ".join(word for word, is_so in (("best", row.best), ("now", now)) if is_so)
 
 
