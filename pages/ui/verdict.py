@@ -328,7 +328,7 @@ def capacity_fit(
     """Whether it fits, on how few chips, and what the smallest topology is worth."""
     s, chip = scenario, text.plain(scenario.chip.name)
     taken = held.weights + held.kv_cache + held.activations
-    share = text.percent((taken + held.runtime) / (s.n_chips * s.chip.memory))
+    share = text.percent(taken / (s.n_chips * s.chip.memory))
     least = (
         f"the fewest chips that hold it are {fewest:,}"
         if fewest
