@@ -181,7 +181,8 @@ class _Roofline:
     ) -> None:
         self.s, self.layout, self.context, self.tokens = scenario, layout, context, tokens
         self.sequences = layout.sequences(batch)
-        self.multiplied = self.scored = self.sequences * tokens
+        # Tokens that pass the matrices, those whose FLOPs are charged, those that are scored.
+        self.multiplied = self.charged = self.scored = self.sequences * tokens
         self.efficiency = scenario.compute_efficiency
 
     def work(self) -> Work:
@@ -224,12 +225,10 @@ class _Roofline:
 
     def _dense(self, name: str, params: int, tokens: Array | None = None) -> Operator:
         share = np.asarray(params / self.layout.tp)
-        multiplied = self.multiplied if tokens is None else tokens
-        read = share * self.s.weight_format.bytes
-        return self._operator(name, False, read, self._linear_flops(share, multiplied))
-
-    def _linear_flops(self, params: Array, tokens: Array) -> Array:
-        return np.asarray(2.0 * tokens * params)
+        charged = self.charged if tokens is None else tokens
+        return self._operator(
+            name, False, share * self.s.weight_format.bytes, 2.0 * charged * share
+        )
 
     def _attention(self, block: Block) -> Operator:
         kv, kind, count = self.s.kv_format, block.attention, block.count
@@ -247,9 +246,8 @@ class _Roofline:
         ways, imbalance = self.layout.expert_ways(), np.where(spread, s.load_imbalance, 1.0)
         tokens = self.multiplied * np.where(spread, self.layout.dp, 1.0)
         hit = np.minimum(part.read(tokens, s.routing_skew) * imbalance, float(part.total))
-        flops = self._linear_flops(
-            np.where(spread, self.layout.dp, 1.0) * part.active * imbalance, self.multiplied
-        )
+        flops = 2.0 * self.charged * np.where(spread, self.layout.dp, 1.0)
+        flops = flops * part.active * imbalance
         moved = hit * s.weight_format.bytes
         return self._operator(part.name, False, moved * count / ways, flops * count / ways)
 
@@ -349,14 +347,11 @@ class _Chunked(_Roofline):
         s = scenario
         batch, context = np.asarray(float(s.batch)), np.asarray(float(s.context))
         super().__init__(s, layout, batch, context, np.ones(()))
-        # Each micro-batch takes a part along. FLOPs of a prompt come at its MFU: more of them.
+        # Each micro-batch takes a part along. FLOPs of a prompt come at its MFU: they take longer.
         self.chunk, self.before = chunk / layout.micro_batches, before
         self.slower = scenario.compute_efficiency / scenario.mfu
         self.multiplied = self.multiplied + self.chunk
-
-    def _linear_flops(self, params: Array, tokens: Array) -> Array:
-        extra = self.chunk * (self.slower - 1) if tokens is self.multiplied else 0.0
-        return 2.0 * (tokens + extra) * params
+        self.charged = self.charged + self.slower * self.chunk
 
     def operators(self) -> Iterator[Operator]:
         yield from super().operators()
