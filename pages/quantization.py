@@ -54,13 +54,16 @@ with st.grid(3, min_column_width=260):
             key=f"frontier-{switch}",
             alt=f"Throughput per chip against time per token, now and with {name}.",
         )
-st.markdown(quantization_tables.moves(changed, now, then_figures))
-caption = "Dotted: now; solid: then, as far as memory holds the batch."
-st.caption(f"{caption} {quantization_tables.mixed(scenario)}")
-
-rounding, bits = st.tabs(
-    ["Affine quantization", "Bits of every format"], key="quantization-tabs", on_change="rerun"
+moves, rounding, bits = st.tabs(
+    ["What moves", "Affine quantization", "Bits of every format"],
+    key="quantization-tabs",
+    on_change="rerun",
 )
+if moves.open:
+    with moves:
+        st.markdown(quantization_tables.moves(changed, now, then_figures))
+        caption = "Dotted: now; solid: then, as far as memory holds the batch."
+        st.caption(f"{caption} {quantization_tables.mixed(scenario)}")
 if rounding.open:
     with rounding:
         affine_bench.section()

@@ -230,6 +230,8 @@ def test_quantization_page_says_what_each_precision_moves() -> None:
 
 def test_the_affine_bench() -> None:
     test = opened("pages/quantization.py")
+    test.session_state["quantization-tabs"] = "Affine quantization"
+    test.run()
     test.selectbox(key="affine-kind").set_value("pasted values").run()
     test.text_area(key="affine-pasted").set_value("-1 0 3").run()
     assert not test.exception

@@ -347,7 +347,7 @@ def test_replicas_are_placed_and_a_price_travels(tab: Page, app: str) -> None:
 PAGE_TABS = [
     ("prefill", ("Prefix cache", "Separate prefill servers", "FLOPs per layer")),
     ("capacity", ("Every chip", "Replica packing", "Smallest topologies")),
-    ("quantization", ("Bits of every format", "Affine quantization")),
+    ("quantization", ("Bits of every format", "Affine quantization", "What moves")),
     ("sharding", ("Axes and rings", "One or two dimensions", "Legal widths", "Per chip")),
 ]
 
@@ -368,7 +368,7 @@ PATHS = [
     "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "speculative",
     "about",
 ]  # fmt: skip
-CHARTS = {"speculative": 4, "quantization": 8, "about": 0}
+CHARTS = {"speculative": 4, "quantization": 6, "about": 0}
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
 
 
