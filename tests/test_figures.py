@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from calc import (
     quantization,
     roofline,
     sharding,
+    speculative,
 )
 from pages.ui import (
     capacity_figures,
@@ -226,6 +228,11 @@ def test_verdict_in_every_regime() -> None:
     )  # fmt: skip
     assert "No one-way link bandwidth is published for AWS Inferentia2" in sentence(
         SCENARIOS["unknown link"]
+    )
+    alone = SCENARIOS["unknown link"]
+    assert "No one-way link" in verdict.prefill(alone, prefill.prompt_time(alone))
+    assert "No one-way link" in verdict.speculation(
+        alone, speculative.batch_speedup(alone), 0, math.nan
     )
     copies = replace(fine, n_chips=8, batch=4096)
     assert "no number of chips holds it in this layout" in sentence(copies)

@@ -67,17 +67,6 @@ def test_charged_terms_add_up(s: Scenario) -> None:
 
 
 @given(scenarios(operators=True))
-def test_a_sweep_equals_its_points(s: Scenario) -> None:
-    batch, context = np.array([[1], [s.batch]]), np.array([[1, 777, s.context]])
-    grid = decode.step_time(s, batch=batch, context=context)
-    assert grid.total.shape == grid.weight_read.shape == (2, 3)
-    for i, b in enumerate(batch[:, 0]):
-        for j, c in enumerate(context[0]):
-            point = decode.step_time(replace(s, batch=int(b), context=int(c)))
-            assert_allclose(grid.total[i, j], point.total)
-
-
-@given(scenarios(operators=True))
 def test_more_overlap_is_never_slower_and_losses_never_faster(s: Scenario) -> None:
     total = decode.step_time(s).total
     better: tuple[dict[str, Any], ...] = (

@@ -86,7 +86,7 @@ def test_charged_terms_add_up_and_never_exceed(s: Scenario) -> None:
     assert step.total >= step.kv_read + step.linear_compute * (1 - 1e-12)
 
 
-@given(scenarios())
+@given(scenarios() | scenarios(operators=True))
 def test_a_sweep_equals_its_points(s: Scenario) -> None:
     batch, context = np.array([[1], [s.batch]]), np.array([[1, 777, s.context]])
     grid = decode.step_time(s, batch=batch, context=context)

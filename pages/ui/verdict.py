@@ -48,18 +48,31 @@ def decode_step(
 
 
 def _unknown(scenario: Scenario, step: decode.StepTime, max_batch: int) -> str:
+    if _rate_known(scenario):
+        return f"{_without_links(scenario, step, 'the step')} {_fit(scenario, max_batch)}"
     usable = " or ".join(scenario.chip.peaks) or "none"
-    if scenario.chip.peak(scenario.compute_format) > 0:
-        return (
-            f"{missing_link(scenario)} Without communication the step takes "
-            f"**{text.si(float(step.busy), 's')}**. {_fit(scenario, max_batch)}"
-        )
+    return (
+        f"{_missing_rate(scenario, 'the step time')} (published: {usable}). Reading takes "
+        f"**{text.si(float(step.kv_read + step.weight_read), 's')}**. {_fit(scenario, max_batch)}"
+    )
+
+
+def _rate_known(scenario: Scenario) -> bool:
+    return scenario.chip.peak(scenario.compute_format) > 0
+
+
+def _missing_rate(scenario: Scenario, what: str) -> str:
+    """That no rate is published, and what is unknown for it; without a full stop."""
     return (
         f"No dense {text.plain(scenario.compute_format.id)} rate is published for "
-        f"{text.plain(scenario.chip.name)}, so the step time is not known here (published: "
-        f"{usable}). Reading takes **{text.si(float(step.kv_read + step.weight_read), 's')}**. "
-        f"{_fit(scenario, max_batch)}"
+        f"{text.plain(scenario.chip.name)}, so {what} is not known here"
     )
+
+
+def _without_links(scenario: Scenario, step: decode.StepTime, what: str) -> str:
+    """That no link is published, and what the time is without any."""
+    busy = text.si(float(step.busy), "s")
+    return f"{missing_link(scenario)} Without communication {what} takes **{busy}**."
 
 
 def _fit(scenario: Scenario, max_batch: int) -> str:
@@ -158,10 +171,9 @@ def speculation(scenario: Scenario, cycle: speculative.Cycle, best: int, free: f
     """Whether drafting pays at this batch, and what would pay best."""
     s, gain = scenario, float(cycle.speedup)
     if math.isnan(gain):
-        return (
-            f"No dense {text.plain(s.compute_format.id)} rate is published for "
-            f"{text.plain(s.chip.name)}, so what verification costs is not known here."
-        )
+        if _rate_known(s):
+            return missing_link(s)
+        return f"{_missing_rate(s, 'what verification costs')}."
     drafted = f"Drafting {s.n_draft} tokens at acceptance {s.acceptance:g}"
     effect = (
         f"makes decoding **{text.times(gain)}** as fast"
@@ -208,15 +220,9 @@ def prefill(scenario: Scenario, reading: decode.StepTime) -> str:
     """How long the prompt takes, what it is bound by, and where attention leads."""
     s, total = scenario, float(reading.total)
     if math.isnan(total):
-        if s.chip.peak(s.compute_format) > 0:
-            return (
-                f"{missing_link(s)} Without it the prompt takes "
-                f"**{text.si(float(reading.busy), 's')}**."
-            )
-        return (
-            f"No dense {text.plain(s.compute_format.id)} rate is published for "
-            f"{text.plain(s.chip.name)}, so what a prompt takes is not known here."
-        )
+        if _rate_known(s):
+            return _without_links(s, reading, "the prompt")
+        return f"{_missing_rate(s, 'what a prompt takes')}."
     terms = prompts.terms(s)
     compute = float(terms.linear_compute + terms.attention_compute)
     bound = "compute" if compute > float(terms.read) else "memory"
@@ -257,15 +263,9 @@ def sharding_width(scenario: Scenario, step: decode.StepTime) -> str:
     s, total = scenario, float(step.total)
     tp = int(layout.Layout.of(s).tp)
     if math.isnan(total):
-        if s.chip.peak(s.compute_format) > 0:
-            return (
-                f"{missing_link(s)} Without communication the step takes "
-                f"**{text.si(float(step.busy), 's')}**."
-            )
-        return (
-            f"No dense {text.plain(s.compute_format.id)} rate is published for "
-            f"{text.plain(s.chip.name)}, so the step time is not known here."
-        )
+        if _rate_known(s):
+            return _without_links(s, step, "the step")
+        return f"{_missing_rate(s, 'the step time')}."
     talk = float(step.charged()["communication"])
     where = sharding.current_limits(s)
     split = f"Split {tp} ways" if tp > 1 else "With each group one chip"
