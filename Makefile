@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test picture benchmark
+.PHONY: run test picture benchmark translations
 
 run: .venv/run-ready
 	$(BIN)/python -m streamlit run app.py
@@ -16,6 +16,10 @@ test: .venv/test-ready
 
 picture: .venv/test-ready
 	$(BIN)/python tests/browser/picture.py
+
+translations: .venv/test-ready
+	$(BIN)/pybabel --quiet extract -F pyproject.toml -k say -k marked --no-location --omit-header -o locales/messages.pot app.py calc pages
+	$(BIN)/pybabel --quiet update -i locales/messages.pot -d locales --no-fuzzy-matching
 
 benchmark: .venv/test-ready
 	$(BIN)/python tests/benchmarks/core.py

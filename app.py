@@ -8,7 +8,8 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import scenario
-from pages.ui import frame, link, sidebar
+from calc.words import marked, say
+from pages.ui import frame, language, link, sidebar
 
 CORE, PREFILL, LAYOUT, LOSSES, PRICE, SPECULATION = sidebar.CORE, *sidebar.FOLDED
 COMMON = (CORE, LAYOUT, LOSSES, PRICE)
@@ -16,15 +17,15 @@ COMMON = (CORE, LAYOUT, LOSSES, PRICE)
 # One line a page: its file, its title, the groups of fields that it uses and, of those, which it
 # unfolds; and the fields that it has no use for.
 PAGES = {
-    "pages/decode.py": ("Decode", COMMON, (), ()),
-    "pages/prefill.py": ("Prefill", (*COMMON, PREFILL), (PREFILL,), ()),
-    "pages/kv_cache.py": ("KV cache", COMMON, (), ("batch",)),
-    "pages/sharding.py": ("Sharding", COMMON, (LAYOUT,), ("fidelity",)),
-    "pages/capacity.py": ("Capacity", (*COMMON, PREFILL), (), ("prompt", "mfu")),
-    "pages/quantization.py": ("Quantization", COMMON, (), ()),
-    "pages/cost.py": ("Cost", (*COMMON, PREFILL), (PRICE,), ()),
-    "pages/speculative.py": ("Speculation", (*COMMON, SPECULATION), (SPECULATION,), ()),
-    "pages/about.py": ("About", ("Model", "Hardware"), (), ("n_chips", "usable_memory")),
+    "pages/decode.py": (marked("Decode"), COMMON, (), ()),
+    "pages/prefill.py": (marked("Prefill"), (*COMMON, PREFILL), (PREFILL,), ()),
+    "pages/kv_cache.py": (marked("KV cache"), COMMON, (), ("batch",)),
+    "pages/sharding.py": (marked("Sharding"), COMMON, (LAYOUT,), ("fidelity",)),
+    "pages/capacity.py": (marked("Capacity"), (*COMMON, PREFILL), (), ("prompt", "mfu")),
+    "pages/quantization.py": (marked("Quantization"), COMMON, (), ()),
+    "pages/cost.py": (marked("Cost"), (*COMMON, PREFILL), (PRICE,), ()),
+    "pages/speculative.py": (marked("Speculation"), (*COMMON, SPECULATION), (SPECULATION,), ()),
+    "pages/about.py": (marked("About"), ("Model", "Hardware"), (), ("n_chips", "usable_memory")),
 }
 
 ICON = (
@@ -33,11 +34,12 @@ ICON = (
 )
 
 frame.settle_heap()
+language.speak()
 st.set_page_config(
     page_title="Inference Ledger", page_icon=ICON, layout="wide", initial_sidebar_state=344
 )
 entries = {
-    st.Page(file, title=title, default=file == f"pages/{frame.HOME}.py"): uses
+    st.Page(file, title=say(title), default=file == f"pages/{frame.HOME}.py"): uses
     for file, (title, *uses) in PAGES.items()
 }
 page = st.navigation(list(entries), position="top")

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from calc import custom, sampling
-from calc.scenario import BY_KEY, SCHEMA, Catalogues, Choice, Field, Option, Quantity
+from calc.scenario import SCHEMA, Catalogues, Choice, Field, Option, Quantity
 
 # Raised when the meaning of a key changes; older links are then read by their own version's rules.
 VERSION = 1
@@ -39,6 +39,13 @@ TEXTS = (
     Text("custom_chip", "hw", "Custom chip", "chips", custom.chip),
     Text("bench_weights", "pq", "Bench weights", "", sampling.pair_of_text),
 )
+
+# How a page is read, which changes no number.
+PRESENTATION = (
+    Option("language", "lang", "Language", "en", "Language of the pages.", ("en", "zh")),
+)
+WRITTEN: tuple[Field, ...] = (*SCHEMA, *PRESENTATION)
+BY_KEY = {field.key: field for field in WRITTEN}
 KEYS = frozenset({*BY_KEY, VERSION_KEY, *(text.key for text in TEXTS)})
 
 
@@ -134,7 +141,7 @@ def parse(
     problems : list of Problem
         Unknown keys are not problems: they may belong to a page or to a later release.
     """
-    values: dict[str, Any] = {field.name: field.default for field in SCHEMA}
+    values: dict[str, Any] = {field.name: field.default for field in WRITTEN}
     problems = []
     texts = {text.key: query[text.key][0] for text in TEXTS if query.get(text.key)}
     catalogues, unusable = with_custom(catalogues, texts)
@@ -175,7 +182,7 @@ def dump(values: Mapping[str, Any], *, explicit: bool = False) -> dict[str, str]
     """
     written = {
         field.key: dump_value(field, values[field.name])
-        for field in SCHEMA
+        for field in WRITTEN
         if explicit or values[field.name] != field.default
     }
     # A text is written while its model or chip is chosen, or in the short link while it is kept.

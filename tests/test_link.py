@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import link
-from calc.scenario import BY_KEY, SCHEMA, Choice, Option, build
+from calc.scenario import Choice, Option, build
 from pages.ui.link import PRESETS
 
 DEFAULTS = {
-    **{field.name: field.default for field in SCHEMA},
+    **{field.name: field.default for field in link.WRITTEN},
     **{text.name: "" for text in link.TEXTS},
 }
 
@@ -19,7 +19,7 @@ DEFAULTS = {
 @st.composite
 def values(draw: st.DrawFn) -> dict[str, object]:
     drawn: dict[str, object] = {}
-    for field in SCHEMA:
+    for field in link.WRITTEN:
         if isinstance(field, Choice):
             drawn[field.name] = draw(st.sampled_from(field.ids(PRESETS)))
         elif isinstance(field, Option):
@@ -55,7 +55,7 @@ def test_reading_never_raises_and_always_gives_a_scenario(query: dict[str, list[
 def test_defaults_are_left_out_and_an_explicit_link_has_every_field() -> None:
     assert link.dump(DEFAULTS) == {}
     explicit = link.dump(DEFAULTS, explicit=True)
-    assert set(explicit) == {*BY_KEY, "v"}
+    assert set(explicit) == {*link.BY_KEY, "v"}
     assert link.query_string(DEFAULTS, explicit=True).startswith("v=1&model=llama-3-70b&")
 
 
@@ -65,11 +65,11 @@ def test_keys_of_texts_are_stable() -> None:
 
 def test_keys_are_stable() -> None:
     # Every link ever shared uses these.
-    assert list(BY_KEY) == [
+    assert list(link.BY_KEY) == [
         "model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r", "t", "tk", "tp",
         "f", "sk", "ty", "dp", "ep", "pp", "mb", "ks", "ac", "ov", "lo", "eb", "ec", "hop", "net",
         "li", "os", "ol", "p", "g", "mfu", "ch", "tt", "px", "bl",
-        "usd", "pw", "rt",
+        "usd", "pw", "rt", "lang",
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 import presets
 from calc import link
-from calc.scenario import BY_KEY, SCHEMA, Catalogues
+from calc.scenario import Catalogues
 
 PRESETS: Catalogues = {
     "models": presets.models,
@@ -34,7 +34,7 @@ def custom_texts() -> dict[str, str]:
 def held(keys: Iterable[str]) -> bool:
     """Whether the controls or the link hold anything but the default for one of the keys."""
     for key in keys:
-        default = BY_KEY[key].default if key in BY_KEY else ""
+        default = link.BY_KEY[key].default if key in link.BY_KEY else ""
         if st.session_state.get(key, default) != default or key in st.query_params:
             return True
     return False
@@ -75,7 +75,7 @@ def notices() -> None:
 
 def widget_values() -> dict[str, Any]:
     """Field values as the bound widgets hold them."""
-    fields = {field.name: st.session_state.get(field.key, field.default) for field in SCHEMA}
+    fields = {field.name: st.session_state.get(field.key, field.default) for field in link.WRITTEN}
     given = custom_texts()
     return {**fields, **{text.name: given[text.key] for text in link.TEXTS}}
 

@@ -8,7 +8,8 @@ from typing import Any
 import streamlit as st
 
 from calc.scenario import FIELDS, Catalogues, Choice, Field, Option, Quantity
-from pages.ui import customs
+from calc.words import say
+from pages.ui import customs, language
 from pages.ui.link import held
 
 Rows = tuple[tuple[str, ...], ...]
@@ -108,16 +109,16 @@ def _logarithmic(field: Quantity) -> int:
     stops = sorted({*ladder(int(field.low), int(field.high)), *_exact_values(field)})
     slide, box = st.columns([6, 7], vertical_alignment="bottom", wrap=False)
     value: int = slide.select_slider(
-        field.label,
+        say(field.label),
         stops,
         value=int(field.default),
         key=field.key,
-        help=field.help,
+        help=say(field.help),
         bind="query-params",
     )
     st.session_state[exact] = value
     box.number_input(
-        f"{field.label}, exact",
+        say("{label}, exact", label=say(field.label)),
         int(field.low),
         int(field.high),
         step=1,
@@ -147,11 +148,11 @@ def _control(field: Field, offered: Catalogues) -> Any:
     if isinstance(field, Choice):
         ids = field.ids(offered)
         return st.selectbox(
-            field.label,
+            say(field.label),
             ids,
             index=ids.index(field.default),
             key=field.key,
-            help=field.help,
+            help=say(field.help),
             bind="query-params",
         )
     if isinstance(field, Option):
@@ -159,25 +160,25 @@ def _control(field: Field, offered: Catalogues) -> Any:
     number = int if field.whole else float
     if field.name in TYPED:
         return st.number_input(
-            field.label,
+            say(field.label),
             number(field.low),
             number(field.high),
             number(field.default),
             step=1 if field.whole else field.step,
             key=field.key,
-            help=f"{field.help} In {field.unit}.",
+            help=say("{help} In {unit}.", help=say(field.help), unit=say(field.unit)),
             bind="query-params",
         )
     if field.whole and field.low > 0:
         return _logarithmic(field)
     return st.slider(
-        field.label,
+        say(field.label),
         number(field.low),
         number(field.high),
         number(field.default),
         step=1 if field.whole else field.step,
         key=field.key,
-        help=field.help,
+        help=say(field.help),
         bind="query-params",
     )
 
@@ -185,22 +186,22 @@ def _control(field: Field, offered: Catalogues) -> Any:
 def _option(field: Option) -> str:
     if field.name == "fidelity":
         chosen: str = st.segmented_control(
-            field.label,
+            say(field.label),
             field.options,
             default=field.default,
             required=True,
             key=field.key,
-            help=field.help,
+            help=say(field.help),
             label_visibility="collapsed",
             bind="query-params",
         )
         return chosen
     return st.selectbox(
-        field.label,
+        say(field.label),
         field.options,
         index=field.options.index(field.default),
         key=field.key,
-        help=field.help,
+        help=say(field.help),
         bind="query-params",
     )
 
@@ -227,6 +228,7 @@ def controls(
             with st.container():
                 idle = group in FINE and values["fidelity"] == "bound" and "fidelity" in used
                 values |= _folded(group, rows, used, offered, group in unfolded, idle)
+        language.control()
     return values
 
 

@@ -1,0 +1,38 @@
+"""The words a reader sees, in the reader's language.
+
+Messages stand in the code in English, in `say` or `marked`, where ``pybabel`` finds them. What they
+become is decided where the reader is known: a page lends its translator with `speak`; without one,
+as in a notebook, they stay English.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+Translate = Callable[[str], str]
+
+_translate: ContextVar[Translate] = ContextVar("translate", default=str)
+
+
+def speak(translate: Translate) -> None:
+    """Translate all messages of this run (this thread's context) with `translate`."""
+    _translate.set(translate)
+
+
+def say(message: str, **values: Any) -> str:
+    """A message in the reader's language, its ``{fields}`` filled in.
+
+    Examples
+    --------
+    >>> say("{n:,} chips are not one slice of {chip}.", n=1024, chip="TPU v5e")
+    '1,024 chips are not one slice of TPU v5e.'
+    """
+    translated = _translate.get()(message)
+    return translated.format(**values) if values else translated
+
+
+def marked(message: str) -> str:
+    """Marks a message that is stored now, and said with `say` when it is shown."""
+    return message

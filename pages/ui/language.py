@@ -1,0 +1,53 @@
+"""The language of the pages: its catalogue, and the control that picks it."""
+
+from __future__ import annotations
+
+import gettext
+import io
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from calc import link, words
+
+[FIELD] = (field for field in link.PRESENTATION if field.name == "language")
+_LOCALES = Path(__file__).parents[2] / "locales"
+
+
+def current() -> str:
+    """The language that the control holds, before it is drawn the link's."""
+    asked = st.session_state.get(FIELD.key, st.query_params.get(FIELD.key))
+    return asked if asked in FIELD.options else FIELD.default
+
+
+def speak() -> None:
+    """Say everything in this run in the reader's language."""
+    words.speak(catalogue(current()).gettext)
+
+
+@cache
+def catalogue(language: str) -> gettext.NullTranslations:
+    """The translations of a language, compiled from its text: there is no build step to forget."""
+    source = _LOCALES / language / "LC_MESSAGES" / "messages.po"
+    if language == FIELD.default:
+        return gettext.NullTranslations()
+    compiled = io.BytesIO()
+    write_mo(compiled, read_po(io.BytesIO(source.read_bytes()), locale=language))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
+
+
+def control() -> None:
+    """Picks the language; part of the link, which holds what the buttons say: hence the codes."""
+    st.segmented_control(
+        words.say("Language"),
+        FIELD.options,
+        default=FIELD.default,
+        required=True,
+        key=FIELD.key,
+        label_visibility="collapsed",
+        bind="query-params",
+    )
