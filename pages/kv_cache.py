@@ -6,9 +6,19 @@ from dataclasses import replace
 
 import streamlit as st
 
-from calc import decode, memory, paging, roofline, variants
+from calc import memory, paging, roofline, variants
 from calc.explain import EXPLANATIONS
-from pages.ui import explained, figures, kv_figures, sweeps, tables, text, verdict
+from pages.ui import (
+    explained,
+    figures,
+    kv_figures,
+    kv_view,
+    scrubber,
+    sweeps,
+    tables,
+    text,
+    verdict,
+)
 from pages.ui.frame import current_scenario, header, metrics
 from presets import formats, models
 
@@ -23,16 +33,15 @@ copies = verdict.cache_copies(laid_out)
 if copies:
     st.caption(f":material/info: {copies}")
 
-per_token = model.kv_bytes_per_token(kv)
-shown = {
-    "Per token": text.kibibytes(per_token),
-    "Per sequence": text.si(float(memory.kv_per_sequence(scenario)), "B"),
-    "Sequences that fit": text.count(largest),
-    "Reads equal at": f"batch {text.significant(decode.kv_equals_weights_batch(scenario))}",
-    "Attention intensity": text.intensity(sweeps.intensity(scenario)),
-    "Ridge point": text.intensity(roofline.ridge_point(scenario.chip, scenario.compute_format)),
-}
-metrics(shown)
+labels = (
+    "Per token",
+    "Per sequence",
+    "Sequences that fit",
+    "Reads equal at",
+    "Attention intensity",
+    "Ridge point",
+)
+metrics(dict(zip(labels, kv_view.metrics(scenario, largest), strict=True)))
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     window = st.selectbox(
@@ -63,8 +72,9 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 others = st.session_state.get("kv-models", sweeps.BESIDE)[:6]
 compared = variants.compare(model, window=window, sharing=sharing)
 per_variant = {name: variant.kv_bytes_per_token(kv) for name, variant in compared.items()}
-context = sweeps.contexts()
 drawn = {**compared, **{models[id].name: models[id] for id in others if id != model.id}}
+curves = kv_view.Curves.of(scenario, drawn)
+scrubber.show("kv-scrub", [kv_view.by_context(laid_out, (window, sharing, others), curves)])
 charts = st.grid(2, min_column_width=400)
 with charts:
     figures.show(
@@ -78,12 +88,7 @@ with charts:
         + ", ".join(f"{name} {text.kibibytes(size)}" for name, size in per_variant.items()),
     )
     figures.show(
-        kv_figures.against_context(
-            context,
-            {name: shape.kv_bytes(context, kv) for name, shape in drawn.items()},
-            memory.weights(scenario),
-            scenario.context,
-        ),
+        kv_view.chart(scenario, curves),
         key="kv-context",
         alt="KV cache per sequence against context for the variants and the chosen models.",
     )

@@ -25,10 +25,23 @@ STOCK = os.environ.get("LEDGER_STOCK_CHARTS") == "1"
 
 # Never mounted: it only gives the library's file a route, on every run, as each server needs it.
 _LIBRARY = Path(plotly.__file__).parent / "package_data"
-_HTML = '<div class="ledger-plot"></div>'
+_HTML = """
+<div class="ledger-chart"><div class="ledger-legend"></div><div class="ledger-plot"></div></div>
+"""
 _CSS = """
+.ledger-chart { position: relative; }
+.ledger-chart:fullscreen { background: var(--st-background-color); }
 .ledger-plot { width: 100%; }
-.ledger-plot:fullscreen { background: var(--st-background-color); }
+.ledger-legend {
+  position: absolute; top: 0; z-index: 1; pointer-events: none; box-sizing: border-box;
+  display: flex; flex-wrap: wrap; align-content: flex-end; gap: 0 0.9em; padding-bottom: 5px;
+  font: 12.5px/17px var(--st-font); color: var(--st-text-color);
+}
+.ledger-legend button, .ledger-legend span { all: unset; white-space: nowrap; }
+.ledger-legend button { pointer-events: auto; cursor: pointer; }
+.ledger-legend button[aria-pressed=false] { text-decoration: line-through; opacity: 0.65; }
+.ledger-legend button:focus-visible { outline: 2px solid var(--st-primary-color); }
+.ledger-legend i { font-style: normal; letter-spacing: -0.1em; margin-right: 0.15em; }
 @media print {
   .ledger-plot { break-inside: avoid; height: auto !important; }
   .ledger-plot .svg-container, .ledger-plot .main-svg { max-width: 100%; height: auto !important; }
@@ -74,6 +87,7 @@ def show(
         key=key,
         data={
             "spec": figure.to_json(),
+            "chart": key,
             "alt": alt,
             "ink": palette.INK,
             "height": figure.layout["height"],
