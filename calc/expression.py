@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 
+from calc.words import say
+
 
 def number_latex(value: float) -> str:
     """A number as LaTeX, four significant digits, whole numbers up to six digits in full."""
     if math.isnan(value):
-        return r"\text{not published}"
+        return rf"\text{{{say('not published')}}}"
     if math.isinf(value):
         return r"\infty"
     if value == int(value) and abs(value) < 1e6:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from calc.expression import Expression, Symbol
 from calc.scenario import Scenario
+from calc.words import marked
 
 
 @dataclass(frozen=True)
@@ -26,24 +27,24 @@ class Explanation:
 
 
 def batch(s: Scenario) -> Symbol:
-    return Symbol("B", s.batch, "sequences", "batch, sequences decoding together")
+    return Symbol("B", s.batch, "sequences", marked("batch, sequences decoding together"))
 
 
 def chips(s: Scenario) -> Symbol:
-    return Symbol("N", s.n_chips, "chips", "chips sharing one replica")
+    return Symbol("N", s.n_chips, "chips", marked("chips sharing one replica"))
 
 
 def bandwidth(s: Scenario) -> Symbol:
-    return Symbol("W", s.chip.bandwidth, "byte/s", "memory bandwidth of one chip")
+    return Symbol("W", s.chip.bandwidth, "byte/s", marked("memory bandwidth of one chip"))
 
 
 def rate(s: Scenario) -> Symbol:
     peak = s.chip.peak(s.compute_format)
-    return Symbol("C", peak, "FLOP/s", "dense peak of one chip in compute format")
+    return Symbol("C", peak, "FLOP/s", marked("dense peak of one chip in compute format"))
 
 
 def weight_bytes(s: Scenario) -> Symbol:
-    return Symbol("b_w", s.weight_format.bytes, "byte", "bytes per weight, scales included")
+    return Symbol("b_w", s.weight_format.bytes, "byte", marked("bytes per weight, scales included"))
 
 
 def active(s: Scenario) -> Symbol:
@@ -51,5 +52,5 @@ def active(s: Scenario) -> Symbol:
         r"P_\mathrm{act}",
         s.model.active_params,
         "parameters",
-        "parameters that multiply one token, input embedding left out",
+        marked("parameters that multiply one token, input embedding left out"),
     )
