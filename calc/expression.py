@@ -17,7 +17,7 @@ from calc.words import say
 def number_latex(value: float) -> str:
     """A number as LaTeX, four significant digits, whole numbers up to six digits in full."""
     if math.isnan(value):
-        return rf"\text{{{say('not published')}}}"
+        return r"\text{" + say("not published") + "}"
     if math.isinf(value):
         return r"\infty"
     if value == int(value) and abs(value) < 1e6:
