@@ -7,6 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from calc import cost, decode, explain, levers, memory, roofline
+from calc.words import marked, say
 from pages.ui import (
     explained,
     figures,
@@ -20,7 +21,7 @@ from pages.ui import (
 from pages.ui.frame import current_scenario, header, metrics
 from presets import formats
 
-SCALES = ("logarithmic", "linear")
+SCALES = (marked("logarithmic"), marked("linear"))
 
 scenario = current_scenario()
 step = decode.step_time(scenario)
@@ -56,12 +57,12 @@ shown = {
     "usd_per_million_tokens": text.usd(float(cost.per_million_tokens(scenario, step))),
 }
 
-header("How long is one decode step?", scenario)
+header(say("How long is one decode step?"), scenario)
 st.markdown(verdict.decode_step(scenario, step, max_batch, crossing))
 caveats = verdict.caveats(scenario, step)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
-metrics({explain.EXPLANATIONS[id].label: value for id, value in shown.items()})
+metrics({say(explain.EXPLANATIONS[id].label): value for id, value in shown.items()})
 
 charts = st.grid(2, min_column_width=400)
 with charts:
@@ -69,25 +70,30 @@ with charts:
         step_figure,
         key="step-time",
         revision=f"step-{log}",
-        alt=f"Step time and its terms against batch. {tables.step_sentence(step)}",
+        alt=text.sentences(
+            say("Step time and its terms against batch."), tables.step_sentence(step)
+        ),
     )
     figures.show(
         frontier_figure,
         key="frontier",
         revision=f"frontier-{log}",
         on_click=sidebar.use_batch,
-        alt="Throughput per chip against time per token as the batch grows. "
-        f"{tables.memory_sentence(held)}",
+        alt=text.sentences(
+            say("Throughput per chip against time per token as the batch grows."),
+            tables.memory_sentence(held),
+        ),
     )
 with st.container(horizontal=True, horizontal_alignment="distribute"):
     st.caption(
-        f"{tables.step_sentence(step)} {tables.utilisation_sentence(scenario, step)}  \n"
-        f"{tables.memory_sentence(held)}",
+        text.sentences(tables.step_sentence(step), tables.utilisation_sentence(scenario, step))
+        + f"  \n{tables.memory_sentence(held)}",
         width=760,
     )
     st.segmented_control(
-        "Scale of the charts",
+        say("Scale of the charts"),
         SCALES,
+        format_func=say,
         default=SCALES[0],
         required=True,
         key="decode-scale",
@@ -102,15 +108,17 @@ with details:
         figures.show(
             operator_figures.operators(step),
             key="operators",
-            alt=f"Both sides of each operator. {tables.operators_sentence(step)}",
+            alt=text.sentences(
+                say("Both sides of each operator."), tables.operators_sentence(step)
+            ),
         )
     if scenario.model.routed_params:
         figures.show(
             operator_figures.expert_traffic(*sweeps.expert_traffic(scenario, sweep)),
             key="experts",
-            alt="Share of the routed experts that a step reads, against batch.",
+            alt=say("Share of the routed experts that a step reads, against batch."),
         )
 
-st.subheader("What one lever would do", anchor=False)
+st.subheader(say("What one lever would do"), anchor=False)
 st.markdown(tables.levers(levers.outcome(scenario), levers.pull_all(scenario, formats)))
 explained.section(scenario)

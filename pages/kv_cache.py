@@ -8,6 +8,7 @@ import streamlit as st
 
 from calc import decode, memory, paging, roofline, variants
 from calc.explain import EXPLANATIONS
+from calc.words import say
 from pages.ui import explained, figures, kv_figures, sweeps, tables, text, verdict
 from pages.ui.frame import current_scenario, header, metrics
 from presets import formats, models
@@ -17,7 +18,7 @@ laid_out = current_scenario()
 scenario = replace(laid_out, fidelity="bound")
 model, kv = scenario.model, scenario.kv_format
 largest = int(memory.max_batch(laid_out))
-header("How large is the KV cache?", laid_out)
+header(say("How large is the KV cache?"), laid_out)
 st.markdown(verdict.kv_cache(scenario, largest))
 copies = verdict.cache_copies(laid_out)
 if copies:
@@ -25,35 +26,39 @@ if copies:
 
 per_token = model.kv_bytes_per_token(kv)
 shown = {
-    "Per token": text.kibibytes(per_token),
-    "Per sequence": text.si(float(memory.kv_per_sequence(scenario)), "B"),
-    "Sequences that fit": text.count(largest),
-    "Reads equal at": f"batch {text.significant(decode.kv_equals_weights_batch(scenario))}",
-    "Attention intensity": text.intensity(sweeps.intensity(scenario)),
-    "Ridge point": text.intensity(roofline.ridge_point(scenario.chip, scenario.compute_format)),
+    say("Per token"): text.kibibytes(per_token),
+    say("Per sequence"): text.si(float(memory.kv_per_sequence(scenario)), "B"),
+    say("Sequences that fit"): text.count(largest),
+    say("Reads equal at"): say(
+        "batch {n}", n=text.significant(decode.kv_equals_weights_batch(scenario))
+    ),
+    say("Attention intensity"): text.intensity(sweeps.intensity(scenario)),
+    say("Ridge point"): text.intensity(
+        roofline.ridge_point(scenario.chip, scenario.compute_format)
+    ),
 }
 metrics(shown)
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     window = st.selectbox(
-        "Sliding window in five of six layers",
+        say("Sliding window in five of six layers"),
         [0, 128, 512, 1024, 4096, 8192],
-        format_func=lambda tokens: f"{tokens:,} tokens" if tokens else "none",
+        format_func=lambda tokens: say("{n:,} tokens", n=tokens) if tokens else say("none"),
         key="kv-window",
         persist_state="session",
         width=230,
     )
     sharing = st.selectbox(
-        "Layers to one cache",
+        say("Layers to one cache"),
         [1, 2, 3, 4],
         key="kv-sharing",
         persist_state="session",
         width=150,
     )
-    with st.popover("Beside which models", key="kv-pick", on_change="rerun") as picker:
+    with st.popover(say("Beside which models"), key="kv-pick", on_change="rerun") as picker:
         if picker.open:
             st.pills(
-                "Models drawn beside the variants, six at most",
+                say("Models drawn beside the variants, six at most"),
                 list(models),
                 selection_mode="multi",
                 default=sweeps.BESIDE,
@@ -62,20 +67,25 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             )
 others = st.session_state.get("kv-models", sweeps.BESIDE)[:6]
 compared = variants.compare(model, window=window, sharing=sharing)
-per_variant = {name: variant.kv_bytes_per_token(kv) for name, variant in compared.items()}
+named = {say(name): variant for name, variant in compared.items()}
+per_variant = {name: variant.kv_bytes_per_token(kv) for name, variant in named.items()}
 context = sweeps.contexts()
-drawn = {**compared, **{models[id].name: models[id] for id in others if id != model.id}}
+drawn = {**named, **{models[id].name: models[id] for id in others if id != model.id}}
 charts = st.grid(2, min_column_width=400)
 with charts:
     figures.show(
         kv_figures.bars(
             per_variant,
             {name: text.kibibytes(size) for name, size in per_variant.items()},
-            f"KV cache per token, {kv.id} (bytes)",
+            say("KV cache per token, {format} (bytes)", format=kv.id),
         ),
         key="kv-variants",
-        alt="KV cache per token of each attention kind: "
-        + ", ".join(f"{name} {text.kibibytes(size)}" for name, size in per_variant.items()),
+        alt=say(
+            "KV cache per token of each attention kind: {kinds}",
+            kinds=text.listed(
+                f"{name} {text.kibibytes(size)}" for name, size in per_variant.items()
+            ),
+        ),
     )
     figures.show(
         kv_figures.against_context(
@@ -85,55 +95,64 @@ with charts:
             scenario.context,
         ),
         key="kv-context",
-        alt="KV cache per sequence against context for the variants and the chosen models.",
+        alt=say("KV cache per sequence against context for the variants and the chosen models."),
     )
 
 fit, intensity, layers, paged = st.tabs(
-    ["What fits", "Intensity", "Layers", "Paging"], key="kv-tabs", on_change="rerun"
+    [say("What fits"), say("Intensity"), say("Layers"), say("Paging")],
+    key="kv-tabs",
+    on_change="rerun",
 )
 if fit.open:
     with fit:
         st.table(tables.variants(laid_out, compared), hide_index=True)
         st.caption(
-            "The same attention layers, heads and widths under each kind; weights change with the "
-            "projections. MHA ratio compares caches at this context. Sharing shrinks what is "
-            "kept, not what is read."
+            say(
+                "The same attention layers, heads and widths under each kind; weights change with "
+                "the projections. MHA ratio compares caches at this context. Sharing shrinks what "
+                "is kept, not what is read."
+            )
         )
 if intensity.open:
     with intensity:
         figures.show(
             kv_figures.intensity(
-                sweeps.intensities(compared, scenario),
+                sweeps.intensities(named, scenario),
                 {
                     id: roofline.ridge_point(scenario.chip, formats[id])
                     for id in ("bf16", "fp8", "int8")
                 },
             ),
             key="kv-intensity",
-            alt="Decode attention FLOPs per byte of cache for each kind, against the ridge points.",
+            alt=say(
+                "Decode attention FLOPs per byte of cache for each kind, against the ridge points."
+            ),
         )
         st.caption(
-            "Left of a ridge, attention waits for memory. Grouped-query attention stays near its "
-            "group size whatever the batch; an absorbed latent is read once for all heads, and can "
-            "pass the ridge."
+            say(
+                "Left of a ridge, attention waits for memory. Grouped-query attention stays near "
+                "its group size whatever the batch; an absorbed latent is read once for all heads, "
+                "and can pass the ridge."
+            )
         )
 if layers.open:
     with layers:
         st.table(tables.layer_groups(scenario), hide_index=True)
         explained.formula(EXPLANATIONS["kv_per_sequence"], scenario)
         if model.assumptions:
-            st.caption(text.plain("Assumed: " + "; ".join(model.assumptions)))
+            assumed = say("Assumed: {assumptions}", assumptions=text.clauses(model.assumptions))
+            st.caption(text.plain(assumed))
 if paged.open:
     with paged:
         with st.container(horizontal=True):
             mean = st.number_input(
-                "Mean length", 1, 10**7, 500, key="kv-mean", persist_state="session"
+                say("Mean length"), 1, 10**7, 500, key="kv-mean", persist_state="session"
             )
             longest = st.number_input(
-                "Longest length", 1, 10**7, 4096, key="kv-longest", persist_state="session"
+                say("Longest length"), 1, 10**7, 4096, key="kv-longest", persist_state="session"
             )
             block = st.selectbox(
-                "Block",
+                say("Block"),
                 [1, 8, 16, 32, 64, 128, 256],
                 index=2,
                 key="kv-block",
@@ -150,5 +169,7 @@ if paged.open:
                 block,
             ),
             key="kv-paging",
-            alt="Share of reserved cache in use, paged and contiguous, against mean length.",
+            alt=say(
+                "Share of reserved cache in use, paged and contiguous, against mean length."
+            ),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import roofline, speculative
+from calc.words import say
 from pages.ui import bench, figures, speculation_figures, sweeps, tables, text, verdict
 from pages.ui.frame import current_scenario, header, metrics
 
@@ -17,20 +18,20 @@ by_length = speculative.batch_speedup(scenario, n_draft=sweeps.DRAFTED)
 best_here = int(sweeps.best(by_length.speedup))
 batches = sweeps.batches(scenario, free)
 
-header("Does speculative decoding pay?", scenario)
+header(say("Does speculative decoding pay?"), scenario)
 st.markdown(verdict.speculation(scenario, cycle, best_here, free))
 caveats = verdict.speculation_caveats(scenario, ratio)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 shown = {
-    "Speed-up here": text.times(float(cycle.speedup)),
-    "If verifying is free": text.times(
+    say("Speed-up here"): text.times(float(cycle.speedup)),
+    say("If verifying is free"): text.times(
         float(speculative.speedup(scenario.acceptance, scenario.n_draft, ratio))
     ),
-    "Tokens per check": text.significant(float(cycle.tokens)),
-    "Best length here": text.at_least(best_here),
-    "Best if free": text.at_least(best),
-    "Free up to batch": text.count(free // 1),
+    say("Tokens per check"): text.significant(float(cycle.tokens)),
+    say("Best length here"): text.at_least(best_here),
+    say("Best if free"): text.at_least(best),
+    say("Free up to batch"): text.count(free // 1),
 }
 metrics(shown)
 
@@ -43,7 +44,10 @@ with st.grid(2, min_column_width=400):
             free=free,
         ),
         key="speed-batch",
-        alt=f"Speed-up against batch at several contexts; now {shown['Speed-up here']}.",
+        alt=say(
+            "Speed-up against batch at several contexts; now {factor}.",
+            factor=text.times(float(cycle.speedup)),
+        ),
     )
     figures.show(
         speculation_figures.against_length(
@@ -55,11 +59,11 @@ with st.grid(2, min_column_width=400):
             batch=scenario.batch,
         ),
         key="speed-length",
-        alt=f"Speed-up against draft length; best {best_here} at this batch.",
+        alt=say("Speed-up against draft length; best {n} at this batch.", n=best_here),
     )
 
 length, budget, acceptance = st.tabs(
-    ["Acceptance and length", "Token budget", "Acceptance bench"],
+    [say("Acceptance and length"), say("Token budget"), say("Acceptance bench")],
     key="speculation-tabs",
     on_change="rerun",
 )
@@ -73,7 +77,7 @@ if length.open:
                 speculative.expected_tokens(scenario.acceptance, sweeps.DRAFTED),
             ),
             key="tokens-length",
-            alt="Tokens per verification against draft length for several acceptances.",
+            alt=say("Tokens per verification against draft length for several acceptances."),
         )
         figures.show(
             speculation_figures.speed_map(
@@ -83,7 +87,7 @@ if length.open:
                 (scenario.n_draft, scenario.acceptance),
             ),
             key="speed-map",
-            alt="Speed-up over acceptance and draft length if verification is free.",
+            alt=say("Speed-up over acceptance and draft length if verification is free."),
         )
 if budget.open:
     with budget:
