@@ -78,9 +78,7 @@ st.table(
 st.header(say("Figures of this chip"), anchor=False)
 st.markdown(f"**{text.plain(scenario.chip.name)}**, {text.plain(scenario.chip.topology)}")
 st.table(
-    tables.table(
-        [say("Figure"), say("Value"), say("Source")], tables.chip_facts(scenario.chip)
-    ),
+    tables.table([say("Figure"), say("Value"), say("Source")], tables.chip_facts(scenario.chip)),
     hide_index=True,
 )
 for note in scenario.chip.notes:

@@ -169,7 +169,5 @@ if paged.open:
                 block,
             ),
             key="kv-paging",
-            alt=say(
-                "Share of reserved cache in use, paged and contiguous, against mean length."
-            ),
+            alt=say("Share of reserved cache in use, paged and contiguous, against mean length."),
         )

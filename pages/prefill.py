@@ -37,9 +37,7 @@ with st.grid(2, min_column_width=400):
     figures.show(
         prefill_figures.against_prompt(scenario, total),
         key="prefill-length",
-        alt=say(
-            "Time to read a prompt against its length; {time} here.", time=text.si(total, "s")
-        ),
+        alt=say("Time to read a prompt against its length; {time} here.", time=text.si(total, "s")),
     )
     figures.show(
         prefill_figures.against_chunk(scenario, largest, free),

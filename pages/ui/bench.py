@@ -144,9 +144,7 @@ def section(scenario: Scenario) -> None:
     try:
         names, target, draft = _weights()
     except sampling.DistributionError as error:
-        st.warning(
-            say("The bench weights in the sidebar cannot be used: {reason}.", reason=error)
-        )
+        st.warning(say("The bench weights in the sidebar cannot be used: {reason}.", reason=error))
         return
     with left:
         _editor(names, target, draft)

@@ -118,9 +118,7 @@ def _what_was_read() -> None:
     except custom.CustomError:
         return
     st.caption(
-        say(
-            "Read: {model}, {n:,} parameters.", model=text.plain(model.name), n=model.total_params
-        )
+        say("Read: {model}, {n:,} parameters.", model=text.plain(model.name), n=model.total_params)
     )
     if model.assumptions:
         assumed = say("Assumed: {assumptions}.", assumptions=text.clauses(model.assumptions))

@@ -37,9 +37,7 @@ def formula(entry: Explanation, scenario: Scenario) -> None:
     st.latex(f"{entry.symbol} = {written.latex()}")
     st.latex(f"{entry.symbol} = {written.latex(numbers=True)} = {_result(entry, written)}")
     st.markdown(_glossary(written))
-    st.caption(
-        say("Source: {source}. SI units throughout.", source=text.plain(entry.source))
-    )
+    st.caption(say("Source: {source}. SI units throughout.", source=text.plain(entry.source)))
 
 
 def _result(entry: Explanation, formula: Expression) -> str:

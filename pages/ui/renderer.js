@@ -71,12 +71,19 @@ const CONFIG = {
   toImageButtonOptions: { format: "svg" },
 };
 
+// The same in the reader's words, which plotly.js finds by its own.
+function spoken(words) {
+  const fullscreen = { ...FULLSCREEN, title: words[FULLSCREEN.name] };
+  const locales = { reader: { dictionary: words } };
+  return { ...CONFIG, modeBarButtonsToAdd: [fullscreen], locale: "reader", locales };
+}
+
 async function draw(host, shown) {
   let plotly;
   try {
     plotly = await library(shown.library);
   } catch {
-    host.textContent = "The chart library did not load. The next change tries again.";
+    host.textContent = shown.words["The chart library did not load. The next change tries again."];
     host.dataset.failed = "yes";
     return;
   }
@@ -90,7 +97,7 @@ async function draw(host, shown) {
   const { data, layout } = themed(shown.spec, shown.ink, host.colours);
   layout.uirevision = shown.revision;
   layout.width = host.clientWidth || undefined;
-  await plotly.react(host, data, layout, CONFIG);
+  await plotly.react(host, data, layout, spoken(shown.words));
   // On paper a chart may have to be narrower than on screen.
   for (const svg of host.querySelectorAll(".main-svg")) {
     svg.setAttribute("viewBox", `0 0 ${host._fullLayout.width} ${host._fullLayout.height}`);

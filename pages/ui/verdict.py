@@ -64,9 +64,7 @@ def _sentence(*statements: str) -> str:
 
 def _unknown(scenario: Scenario, step: decode.StepTime, max_batch: int) -> str:
     if _rate_known(scenario):
-        return text.sentences(
-            _without_links(scenario, step, _STEP), _fit(scenario, max_batch)
-        )
+        return text.sentences(_without_links(scenario, step, _STEP), _fit(scenario, max_batch))
     usable = say(" or ").join(scenario.chip.peaks) or say("none")
     return text.sentences(
         say(
@@ -476,9 +474,7 @@ def capacity_fit(
     """Whether it fits, on how few chips, and what the smallest topology is worth."""
     s, chip = scenario, text.plain(scenario.chip.name)
     taken = held.weights + held.kv_cache + held.activations
-    least = (
-        say("the fewest chips that hold it are {n:,}", n=fewest) if fewest else say(_NO_NUMBER)
-    )
+    least = say("the fewest chips that hold it are {n:,}", n=fewest) if fewest else say(_NO_NUMBER)
     lesson = ""
     if (
         small.sequences
