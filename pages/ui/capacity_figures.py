@@ -113,7 +113,8 @@ def placement(placed: packing.Placement) -> figures.Chart:
         "type": "bar", "orientation": "h", "name": say("free"), "y": names,
         "x": [load.free / 1e9 for load in placed.loads],
         "marker": {"color": palette.QUANTITIES["free"].colour},
-        "hovertemplate": f"%{{y}}: {say('{size} free', size='%{x:.3~r} GB')}<extra></extra>",
+        "hovertemplate": figures.hovered(say("{name}: {size} free", name="%{y}",
+                                             size="%{x:.3~r} GB")),
     })  # fmt: skip
     legend = [
         figures.key(text.plain_html(item.name), kv_figures.LINES[i % len(kv_figures.LINES)][0],

@@ -116,6 +116,11 @@ def legend(*rows: list[str]) -> Dict:
     return _box(0, 1, 1.02, 1.1, label=words, align="bottom left")
 
 
+def hovered(*lines: str, beside: str = "") -> str:
+    """What a chart says under the pointer, in lines, and what stands beside its box."""
+    return f"{'<br>'.join(lines)}<extra>{beside}</extra>"
+
+
 def _range(values: list[ArrayLike], log: bool) -> tuple[list[float], float, float]:
     """An axis range around values, and the data bounds it came from."""
     flat = np.concatenate([np.ravel(np.asarray(v, dtype=float)) for v in values])
@@ -212,6 +217,7 @@ def step_time(
             "y": bound.total * MILLI, "hoverinfo": "skip",
             "line": {"color": ink, "dash": "dash", "width": 1.5},
         })  # fmt: skip
+    whole = say("step")
     spelled = [
         f"{say(look.label)} %{{customdata[{i}]:.3~r}} ms"
         for i, look in enumerate(looks.values(), 1)
@@ -220,11 +226,12 @@ def step_time(
         time = f"%{{customdata[{len(terms) + 1}]:.3~r}} ms"
         spelled.append(say("attention FLOPs {time}, not charged", time=time))
     lines.append({
-        "type": "scatter", "mode": "lines", "name": say("step"),
+        "type": "scatter", "mode": "lines", "name": whole,
         "x": batch, "y": step.total * MILLI,
         "line": {"color": ink, "width": 3}, "customdata": hover,
-        "hovertemplate": f"{say('batch {n}', n='%{x:,.0f}')}<br>"
-        f"<b>{say('step')} %{{customdata[0]:.3~r}} ms</b><br>{'<br>'.join(spelled)}<extra></extra>",
+        "hovertemplate": hovered(
+            say("batch {n}", n="%{x:,.0f}"), f"<b>{whole} %{{customdata[0]:.3~r}} ms</b>", *spelled
+        ),
     })  # fmt: skip
     extent, low, high = _range([step.total * MILLI, *terms.values()], log)
     if log:
@@ -252,7 +259,7 @@ def step_time(
     if max_batch < upper:
         shapes.append(_band(max(max_batch, 1), upper, palette.DOES_NOT_FIT))
         regions.append(key(_misfit(max_batch), "rgba(138,145,155,0.8)", "■"))
-    names = [key(say("step"), ink, "━━")] + [
+    names = [key(whole, ink, "━━")] + [
         key(say(look.label), look.colour, DASH_GLYPHS[look.dash]) for look in looks.values()
     ]
     if bound is not None:
@@ -302,12 +309,10 @@ def frontier(
     """Throughput per chip against latency per token, batch running along the curve from 1."""
     ink = palette.INK
     latency, per_chip = curve.latency * MILLI, curve.throughput_per_chip
-    hover = "<br>".join(
-        (
-            say("batch {n}", n="%{customdata:,.0f}"),
-            say("{time} per token", time="%{x:.3~r} ms"),
-            say("{rate} token/s per chip", rate="%{y:.3~r}") + "<extra></extra>",
-        )
+    hover = hovered(
+        say("batch {n}", n="%{customdata:,.0f}"),
+        say("{time} per token", time="%{x:.3~r} ms"),
+        say("{rate} token/s per chip", rate="%{y:.3~r}"),
     )
     # The dashed part starts at the last batch that fits, so that the curve has no gap.
     beyond = ~curve.fits
@@ -327,7 +332,7 @@ def frontier(
             "line": {"color": ink, "width": 1.5, "dash": "dash"},
         })  # fmt: skip
     lines.append(_milestones(curve, latency, per_chip, float(current.batch), hover, ink))
-    label = say("batch {n}", n=f"{int(current.batch):,}")
+    label = say("batch {n}", n=text.count(float(current.batch)))
     near_left = float(current.batch) < float(curve.batch[-1]) ** 0.2
     lines.append(
         marker(

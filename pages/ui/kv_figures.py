@@ -61,8 +61,9 @@ def against_context(
         data.append({
             "type": "scatter", "mode": "lines", "x": context, "y": series / 1e9, "name": name,
             "line": {"color": colour, "dash": dash, "width": 3 if i == 0 else 2},
-            "hovertemplate": f"{text.plain_html(name)}<br>{say('{n} tokens', n='%{x:,.0f}')}"
-            "<br>%{y:.3~r} GB<extra></extra>",
+            "hovertemplate": figures.hovered(
+                text.plain_html(name), say("{n} tokens", n="%{x:,.0f}"), "%{y:.3~r} GB"
+            ),
         })  # fmt: skip
         rows.append(figures.key(text.plain_html(name), colour, "━━"))
     low = min(float(np.min(series[series > 0])) for series in held.values()) / 1e9
@@ -120,8 +121,9 @@ def utilisation(
         {
             "type": "scatter", "mode": "lines", "x": length, "y": 100 * share, "name": name,
             "line": {"color": colour, "dash": dash, "width": 2.5},
-            "hovertemplate": f"{name}<br>{say('{n} tokens', n='%{x:,.0f}')}<br>%{{y:.1f}} %"
-            "<extra></extra>",
+            "hovertemplate": figures.hovered(
+                name, say("{n} tokens", n="%{x:,.0f}"), "%{y:.1f} %"
+            ),
         }
         for name, share, (colour, dash) in series
     ]  # fmt: skip

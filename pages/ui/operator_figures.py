@@ -84,9 +84,8 @@ def expert_traffic(
 ) -> figures.Chart:
     """Share of the routed experts that a step reads, between its two limits."""
     blue = palette.QUANTITIES["weights"].colour
-    hover = (
-        f"{say('batch {n}', n='%{x:,.0f}')}<br>"
-        f"{say('{n} % of the routed weights', n='%{y:.3~r}')}<extra></extra>"
+    hover = figures.hovered(
+        say("batch {n}", n="%{x:,.0f}"), say("{n} % of the routed weights", n="%{y:.3~r}")
     )
     data = [{
         "type": "scatter", "mode": "lines", "x": batch, "y": 100 * share, "hovertemplate": hover,

@@ -14,12 +14,13 @@ def chunk_sentence(scenario: Scenario) -> str:
     s = scenario
     read, whole = prefill.chunked(s), float(prefill.prompt_time(s).total)
     cents = cost.per_million_input_tokens(s, prefill.prompt_rate(s, whole))
+    steps = text.plural(read.steps, marked("{n} step"), marked("{n} steps"))
     return say(
         "In chunks of {chunk:,}: {steps}, {time} to the first token, at worst {worst} per output "
         "token for the batch; later chunks read {reread} cached tokens again, {again} × the "
         "prompt. Read at once, a million input tokens cost {price}.",
         chunk=s.chunk,
-        steps=text.plural(read.steps, marked("{n} step"), marked("{n} steps")),
+        steps=steps,
         time=text.si(read.time, "s"),
         worst=text.si(read.longest_step, "s"),
         reread=text.count(read.reread),
@@ -86,9 +87,10 @@ def prefix(scenario: Scenario) -> str:
         [say("Saved"), "", text.percent(1 - after / before)],
     ]
     table = tables.markdown(["", say("Nothing cached"), say("With the prefix")], rows, " rr")
+    tokens = text.plural(s.prefix_hit, marked("{n} cached token"), marked("{n} cached tokens"))
     counted = say(
         "Of {tokens} {hit:,} count: whole blocks of {block:,}, and never the last token.",
-        tokens=text.plural(s.prefix_hit, marked("{n} cached token"), marked("{n} cached tokens")),
+        tokens=tokens,
         hit=hit,
         block=s.kv_block,
     )

@@ -29,8 +29,10 @@ def step_lines(now: decode.StepTime, then: decode.StepTime, name: str) -> figure
                 "y": getattr(step, term) * figures.MILLI, "opacity": opacity,
                 "line": {"color": look.colour, "width": width,
                          "dash": "dot" if step is now else "solid"},
-                "hovertemplate": f"{say(look.label)}<br>{say('batch {n}', n='%{x:,.0f}')}<br>"
-                f"%{{y:.3~r}} ms<extra>{say('now') if step is now else say('then')}</extra>",
+                "hovertemplate": figures.hovered(
+                    say(look.label), say("batch {n}", n="%{x:,.0f}"), "%{y:.3~r} ms",
+                    beside=say("now") if step is now else say("then"),
+                ),
             })  # fmt: skip
     values = np.concatenate([np.asarray(trace["y"], dtype=float) for trace in data])
     top = float(np.nanmax(values, initial=1e-6))
@@ -63,8 +65,10 @@ def frontiers(now: decode.Frontier, then: decode.Frontier, name: str) -> figures
         data.append({
             "type": "scatter", "mode": "lines", "x": x, "y": y, "customdata": curve.batch,
             "line": {"color": palette.INK, "width": width, "dash": dash},
-            "hovertemplate": f"{say('batch {n}', n='%{customdata:,.0f}')}<br>%{{x:.3~r}} ms<br>"
-            f"{say('{rate} token/s per chip', rate='%{y:.3~r}')}<extra></extra>",
+            "hovertemplate": figures.hovered(
+                say("batch {n}", n="%{customdata:,.0f}"), "%{x:.3~r} ms",
+                say("{rate} token/s per chip", rate="%{y:.3~r}"),
+            ),
         })  # fmt: skip
     low_x, high_x = _bounds([x for x, _ in spans])
     low_y, high_y = _bounds([y for _, y in spans])

@@ -34,13 +34,11 @@ def against_batch(
     keys = []
     for i, (name, (values, largest)) in enumerate(series.items()):
         colour, _ = kv_figures.LINES[i % len(kv_figures.LINES)]
-        hover = f"{name}<br>{say('batch {n}', n='%{x:,.0f}')}<br>%{{y:.3~r}} ×"
+        hover = (name, say("batch {n}", n="%{x:,.0f}"), "%{y:.3~r} ×")
         inside, beyond = batch <= largest, batch >= largest
         width = 3 if i == 0 else 2
-        data.append(
-            _line(batch[inside], values[inside], colour, "solid", width, f"{hover}<extra></extra>")
-        )
-        does_not = f"{hover}<br>{say('does not fit')}<extra></extra>"
+        fits, does_not = figures.hovered(*hover), figures.hovered(*hover, say("does not fit"))
+        data.append(_line(batch[inside], values[inside], colour, "solid", width, fits))
         data.append(_line(batch[beyond], values[beyond], colour, "dot", 1.5, does_not))
         keys.append(figures.key(name, colour, "━━"))
     data.append(_dot(*now))
@@ -74,11 +72,12 @@ def against_length(
     drafted: Array, free: Array, real: Array, *, best: int, best_real: int, batch: int
 ) -> figures.Chart:
     """Speed-up against draft length: batch-free, and at the scenario's batch."""
-    hover = f"{say('{n} drafted', n='%{x}')}<br>%{{y:.3~r}} ×<extra></extra>"
+    hover = (say("{n} drafted", n="%{x}"), "%{y:.3~r} ×")
     here = say("at batch {n:,}", n=batch)
+    free_here = figures.hovered(say("verification free"), *hover)
     data = [
-        _line(drafted, free, TARGET, "dash", 2, f"{say('verification free')}<br>{hover}"),
-        _line(drafted, real, "#D55E00", "solid", 3, f"{here}<br>{hover}"),
+        _line(drafted, free, TARGET, "dash", 2, free_here),
+        _line(drafted, real, "#D55E00", "solid", 3, figures.hovered(here, *hover)),
         _best(best, float(free[best]), TARGET),
         *([_best(best_real, float(real[best_real]), "#D55E00")] if real[best_real] > 0 else []),
     ]
@@ -104,9 +103,9 @@ def tokens(
     drafted: Array, series: Mapping[float, Array], alpha: float, own: Array
 ) -> figures.Chart:
     """Tokens per verification against draft length, one acceptance emphasised."""
-    hover = f"{say('{n} drafted', n='%{x}')}<br>{say('{n} tokens', n='%{y:.3~r}')}<extra></extra>"
+    hover = (say("{n} drafted", n="%{x}"), say("{n} tokens", n="%{y:.3~r}"))
     data = [
-        _line(drafted, values, palette.RULE, "solid", 1.5, f"α = {a:g}<br>{hover}")
+        _line(drafted, values, palette.RULE, "solid", 1.5, figures.hovered(f"α = {a:g}", *hover))
         for a, values in series.items()
     ]
     data.append({
@@ -115,7 +114,8 @@ def tokens(
         "text": [f"{a:g}" for a in series], "textposition": "middle right", "cliponaxis": False,
         "textfont": {"size": 11},
     })  # fmt: skip
-    data.append(_line(drafted, own, "#D55E00", "solid", 3, f"α = {alpha:g}<br>{hover}"))
+    own_hover = figures.hovered(f"α = {alpha:g}", *hover)
+    data.append(_line(drafted, own, "#D55E00", "solid", 3, own_hover))
     shapes = [figures.legend([figures.key(f"α = {alpha:g}", "#D55E00", "━━")])]
     if alpha < 1 and 1 / (1 - alpha) < 1.2 * float(series[max(series)][-1]):
         ceiling = say("its ceiling 1 / (1 − α) = {n:.3g}", n=1 / (1 - alpha))
@@ -149,8 +149,9 @@ def speed_map(
     data: list[Dict] = [
         {
             "type": "heatmap", "x": drafted, "y": alpha, "z": speed, "colorscale": "Cividis",
-            "hovertemplate": f"{say('{n} drafted', n='%{x}')}<br>α = %{{y:.2f}}<br>"
-            "%{z:.3~r} ×<extra></extra>",
+            "hovertemplate": figures.hovered(
+                say("{n} drafted", n="%{x}"), "α = %{y:.2f}", "%{z:.3~r} ×"
+            ),
             "colorbar": {"title": {"text": "×"}, "thickness": 12, "outlinewidth": 0},
         },
         {
