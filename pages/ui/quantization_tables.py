@@ -57,7 +57,7 @@ def format_bits(scenario: Scenario) -> tables.Table:
     rows = [
         [
             item.id,
-            say(item.name),
+            item.name,
             f"{item.bits:g}",
             str(item.group) if item.group > 1 else "",
             text.si(model.total_params * item.bytes, "B") if "weights" in item.uses else "",
