@@ -5,17 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from calc.explain import EXPLANATIONS
+from calc.words import marked, say
 from pages.ui import tables, text
 from pages.ui.frame import current_scenario, header
 
-INTRODUCTION = """
+INTRODUCTION = marked("""
 One decode step makes one token for every sequence of the batch. It reads each sequence's KV cache,
 and it reads the weights once, or multiplies by them if that takes longer. The ledger adds the bytes
 and the FLOPs, divides by what the chips can move and do, and says which of the two takes the time.
 At fidelity **bound** the step is
-"""
+""")
 
-METHOD = """
+METHOD = marked("""
 It is a lower bound that anybody can check: weights and cache fully sharded, memory and compute
 perfectly overlapped within the linear layers, no communication, no kernel overhead, attention FLOPs
 hidden behind the cache read. Well-tuned engines come within about 1.5 × of it where
@@ -33,9 +34,9 @@ What it counts with care:
 - **Peaks are dense**, bytes are SI (1 GB is 10⁹ B), one multiply-add is 2 FLOP.
 - **Unknown stays unknown.** A figure that no source publishes is shown as not published, and so is
   whatever needs it.
-"""
+""")
 
-SOURCES = """
+SOURCES = marked("""
 - J. Austin et al., *How To Scale Your Model*, 2025, parts 7 and 8: the bound, the critical batch,
   Llama 3 70B on TPU v5e.
 - R. Pope et al., *Efficiently Scaling Transformer Inference*, arXiv 2211.05102: sharded decode.
@@ -45,23 +46,28 @@ SOURCES = """
   grouped-query attention.
 
 F-numbers beside a formula are those of the ledger's own formula reference.
-"""
+""")
 
 scenario = current_scenario()
-header("About the ledger", scenario)
+header(say("About the ledger"), scenario)
 
-st.header("Method", anchor=False)
-st.markdown(INTRODUCTION)
+st.header(say("Method"), anchor=False)
+st.markdown(say(INTRODUCTION))
 bound = EXPLANATIONS["step_time"]
 st.latex(f"{bound.symbol} = {bound.build(scenario).latex()}")
-st.markdown(METHOD)
+st.markdown(say(METHOD))
 
-st.header("Nomenclature", anchor=False)
+st.header(say("Nomenclature"), anchor=False)
 st.table(
     tables.table(
-        ["Symbol", "Quantity", "SI unit", "Source"],
+        [say("Symbol"), say("Quantity"), say("SI unit"), say("Source")],
         [
-            [f"${entry.symbol}$", text.plain(entry.label), text.plain(entry.unit), entry.source]
+            [
+                f"${entry.symbol}$",
+                text.plain(say(entry.label)),
+                text.plain(say(entry.unit)),
+                entry.source,
+            ]
             for entry in EXPLANATIONS.values()
         ]
         + tables.symbols(scenario),
@@ -69,20 +75,21 @@ st.table(
     hide_index=True,
 )
 
-st.header("Figures of this chip", anchor=False)
+st.header(say("Figures of this chip"), anchor=False)
 st.markdown(f"**{text.plain(scenario.chip.name)}**, {text.plain(scenario.chip.topology)}")
 st.table(
-    tables.table(["Figure", "Value", "Source"], tables.chip_facts(scenario.chip)), hide_index=True
+    tables.table([say("Figure"), say("Value"), say("Source")], tables.chip_facts(scenario.chip)),
+    hide_index=True,
 )
 for note in scenario.chip.notes:
     st.caption(text.plain(note))
 
-st.header("Figures of this model", anchor=False)
+st.header(say("Figures of this model"), anchor=False)
 st.markdown(f"**{text.plain(scenario.model.name)}**")
-st.markdown(tables.markdown(["Figure", "Value"], tables.model_facts(scenario)))
-st.caption(text.plain("Sources: " + "; ".join(scenario.model.sources)))
+st.markdown(tables.markdown([say("Figure"), say("Value")], tables.model_facts(scenario)))
+st.caption(text.plain(say("Sources: {sources}", sources="; ".join(scenario.model.sources))))
 if scenario.model.note:
     st.caption(text.plain(scenario.model.note))
 
-st.header("Literature", anchor=False)
-st.markdown(SOURCES)
+st.header(say("Literature"), anchor=False)
+st.markdown(say(SOURCES))

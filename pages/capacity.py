@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import memory, roofline
+from calc.words import say
 from pages.ui import (
     capacity_figures,
     capacity_tables,
@@ -22,19 +23,19 @@ largest = int(memory.max_batch(scenario))
 fewest = memory.min_chips(scenario)
 crossing = roofline.compute_bound_batch(scenario)
 
-header("Does it fit, and on how many?", scenario)
+header(say("Does it fit, and on how many?"), scenario)
 topologies = capacity_tables.compared(scenario)
 st.markdown(verdict.capacity_fit(scenario, held, fewest, *topologies[0]))
 caveats = verdict.layout_caveats(scenario)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 shown = {
-    "Weights": text.si(held.weights, "B"),
-    "KV cache": text.si(held.kv_cache, "B"),
-    "Free" if held.free >= 0 else "Missing": text.si(abs(held.free), "B"),
-    "Fewest chips": text.count(fewest) if fewest else "none",
-    "Largest batch": text.count(largest),
-    "Critical batch": text.count(crossing // 1),
+    say("Weights"): text.si(held.weights, "B"),
+    say("KV cache"): text.si(held.kv_cache, "B"),
+    say("Free") if held.free >= 0 else say("Missing"): text.si(abs(held.free), "B"),
+    say("Fewest chips"): text.count(fewest) if fewest else say("none"),
+    say("Largest batch"): text.count(largest),
+    say("Critical batch"): text.count(crossing // 1),
 }
 metrics(shown)
 
@@ -42,16 +43,19 @@ with st.grid(2, min_column_width=400):
     figures.show(
         capacity_figures.resident(held, scenario.n_chips),
         key="capacity-resident",
-        alt=f"What fills the memory of all chips and of one: {text.ledger(held.parts())}.",
+        alt=say(
+            "What fills the memory of all chips and of one: {parts}.",
+            parts=text.quantities(held.parts(), "B"),
+        ),
     )
     figures.show(
         capacity_figures.against_context(scenario, largest, crossing),
         key="capacity-context",
-        alt=f"Sequences that memory holds against context; {largest:,} at this context.",
+        alt=say("Sequences that memory holds against context; {n:,} at this context.", n=largest),
     )
 
 smallest, everywhere, packed = st.tabs(
-    ["Smallest topologies", "Every chip", "Replica packing"],
+    [say("Smallest topologies"), say("Every chip"), say("Replica packing")],
     key="capacity-tabs",
     on_change="rerun",
 )
@@ -59,12 +63,16 @@ if smallest.open:
     with smallest:
         st.table(capacity_tables.topologies(topologies), hide_index=True)
         st.caption(
-            f"Each slice filled with sequences of {scenario.context:,} tokens; requests generate "
-            f"{scenario.output:,} tokens. Doubled: the next slice with at least twice the chips."
+            say(
+                "Each slice filled with sequences of {context:,} tokens; requests generate "
+                "{output:,} tokens. Doubled: the next slice with at least twice the chips.",
+                context=scenario.context,
+                output=scenario.output,
+            )
         )
 if everywhere.open:
     with everywhere:
-        st.caption("This batch and context on the fewest chips of every kind, as one group.")
+        st.caption(say("This batch and context on the fewest chips of every kind, as one group."))
         capacity_tables.every_chip(scenario)
 if packed.open:
     with packed:

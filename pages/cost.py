@@ -6,6 +6,7 @@ import streamlit as st
 
 from calc import cost, decode, memory, prefill, roofline
 from calc import metrics as measured
+from calc.words import say
 from pages.ui import cost_figures, cost_tables, explained, figures, text, verdict
 from pages.ui.frame import current_scenario, header, metrics
 
@@ -19,13 +20,14 @@ batches = decode.batch_sweep(
     [largest, scenario.batch],
 )
 
-header("What does a million tokens cost?", scenario)
+header(say("What does a million tokens cost?"), scenario)
 st.markdown(verdict.cost(scenario, step, prompts))
+per_output = text.usd(float(cost.per_million_tokens(scenario, step)))
 shown = {
-    "USD per M output": text.usd(float(cost.per_million_tokens(scenario, step))),
-    "USD per M input": text.usd(cost.per_million_input_tokens(scenario, prompts)),
-    "USD, 1k requests": text.usd(cost.requests(scenario, step, prompts)),
-    "Token per joule": text.significant(float(cost.tokens_per_joule(scenario, step))),
+    say("USD per M output"): per_output,
+    say("USD per M input"): text.usd(cost.per_million_input_tokens(scenario, prompts)),
+    say("USD, 1k requests"): text.usd(cost.requests(scenario, step, prompts)),
+    say("Token per joule"): text.significant(float(cost.tokens_per_joule(scenario, step))),
     "MBU": text.percent(float(measured.mbu(scenario, step))),
     "MFU": text.percent(float(measured.mfu(scenario, step))),
 }
@@ -35,17 +37,20 @@ with st.grid(2, min_column_width=400):
     figures.show(
         cost_figures.frontier(scenario, batches, largest, money=True),
         key="cost-frontier",
-        alt=f"USD per million output tokens against time per token; {shown['USD per M output']}.",
+        alt=say("USD per million output tokens against time per token; {price}.", price=per_output),
     )
     figures.show(
         cost_figures.frontier(scenario, batches, largest, money=False),
         key="cost-throughput",
-        alt="Token/s per chip against time per token as the batch grows.",
+        alt=say("Token/s per chip against time per token as the batch grows."),
     )
 st.markdown(cost_tables.measures(scenario, step, reading))
 st.markdown(cost_tables.prices(scenario))
 st.caption(
-    "Every chip is taken as busy all the time. Prices of different chips were printed at "
-    "different times and on different terms: type your own under Prices and more in the sidebar."
+    say(
+        "Every chip is taken as busy all the time. Prices of different chips were printed at "
+        "different times and on different terms: type your own under Prices and more in the "
+        "sidebar."
+    )
 )
 explained.section(scenario)

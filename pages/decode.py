@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import decode, explain, levers, memory
+from calc.words import marked, say
 from pages.ui import (
     decode_view,
     explained,
@@ -14,12 +15,13 @@ from pages.ui import (
     sidebar,
     sweeps,
     tables,
+    text,
     verdict,
 )
 from pages.ui.frame import current_scenario, header, metrics
 from presets import formats
 
-SCALES = ("logarithmic", "linear")
+SCALES = (marked("logarithmic"), marked("linear"))
 
 scenario = current_scenario()
 step = decode.step_time(scenario)
@@ -32,12 +34,12 @@ sweep = decode_view.Sweep.over(scenario, batches)
 view = decode_view.view(scenario, step, sweep, max_batch, landmarks)
 held = memory.ledger(scenario)
 
-header("How long is one decode step?", scenario)
+header(say("How long is one decode step?"), scenario)
 st.markdown(verdict.decode_step(scenario, step, max_batch, landmarks.compute_bound_from))
 caveats = verdict.caveats(scenario, step)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
-labels = [explain.EXPLANATIONS[id].label for id in decode_view.METRICS]
+labels = [say(explain.EXPLANATIONS[id].label) for id in decode_view.METRICS]
 metrics(dict(zip(labels, view.metrics, strict=True)))
 scrubber.show(
     "decode-scrub",
@@ -53,25 +55,30 @@ with charts:
         view.charts["step-time"],
         key="step-time",
         revision=f"step-{landmarks.log}",
-        alt=f"Step time and its terms against batch. {tables.step_sentence(step)}",
+        alt=text.sentences(
+            say("Step time and its terms against batch."), tables.step_sentence(step)
+        ),
     )
     figures.show(
         view.charts["frontier"],
         key="frontier",
         revision=f"frontier-{landmarks.log}",
         on_click=sidebar.use_batch,
-        alt="Throughput per chip against time per token as the batch grows. "
-        f"{tables.memory_sentence(held)}",
+        alt=text.sentences(
+            say("Throughput per chip against time per token as the batch grows."),
+            tables.memory_sentence(held),
+        ),
     )
 with st.container(horizontal=True, horizontal_alignment="distribute"):
     st.caption(
-        f"{tables.step_sentence(step)} {tables.utilisation_sentence(scenario, step)}  \n"
-        f"{tables.memory_sentence(held)}",
+        text.sentences(tables.step_sentence(step), tables.utilisation_sentence(scenario, step))
+        + f"  \n{tables.memory_sentence(held)}",
         width=760,
     )
     st.segmented_control(
-        "Scale of the charts",
+        say("Scale of the charts"),
         SCALES,
+        format_func=say,
         default=SCALES[0],
         required=True,
         key="decode-scale",
@@ -87,15 +94,17 @@ with details:
         figures.show(
             operator_figures.operators(step),
             key="operators",
-            alt=f"Both sides of each operator. {tables.operators_sentence(step)}",
+            alt=text.sentences(
+                say("Both sides of each operator."), tables.operators_sentence(step)
+            ),
         )
     if scenario.model.routed_params:
         figures.show(
             operator_figures.expert_traffic(*sweeps.expert_traffic(scenario, batches)),
             key="experts",
-            alt="Share of the routed experts that a step reads, against batch.",
+            alt=say("Share of the routed experts that a step reads, against batch."),
         )
 
-st.subheader("What one lever would do", anchor=False)
+st.subheader(say("What one lever would do"), anchor=False)
 st.markdown(tables.levers(levers.outcome(scenario), levers.pull_all(scenario, formats)))
 explained.section(scenario)

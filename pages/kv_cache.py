@@ -8,6 +8,7 @@ import streamlit as st
 
 from calc import memory, paging, roofline, variants
 from calc.explain import EXPLANATIONS
+from calc.words import say
 from pages.ui import (
     explained,
     figures,
@@ -27,42 +28,42 @@ laid_out = current_scenario()
 scenario = replace(laid_out, fidelity="bound")
 model, kv = scenario.model, scenario.kv_format
 largest = int(memory.max_batch(laid_out))
-header("How large is the KV cache?", laid_out)
+header(say("How large is the KV cache?"), laid_out)
 st.markdown(verdict.kv_cache(scenario, largest))
 copies = verdict.cache_copies(laid_out)
 if copies:
     st.caption(f":material/info: {copies}")
 
 labels = (
-    "Per token",
-    "Per sequence",
-    "Sequences that fit",
-    "Reads equal at",
-    "Attention intensity",
-    "Ridge point",
+    say("Per token"),
+    say("Per sequence"),
+    say("Sequences that fit"),
+    say("Reads equal at"),
+    say("Attention intensity"),
+    say("Ridge point"),
 )
 metrics(dict(zip(labels, kv_view.metrics(scenario, largest), strict=True)))
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     window = st.selectbox(
-        "Sliding window in five of six layers",
+        say("Sliding window in five of six layers"),
         [0, 128, 512, 1024, 4096, 8192],
-        format_func=lambda tokens: f"{tokens:,} tokens" if tokens else "none",
+        format_func=lambda tokens: say("{n:,} tokens", n=tokens) if tokens else say("none"),
         key="kv-window",
         persist_state="session",
         width=230,
     )
     sharing = st.selectbox(
-        "Layers to one cache",
+        say("Layers to one cache"),
         [1, 2, 3, 4],
         key="kv-sharing",
         persist_state="session",
         width=150,
     )
-    with st.popover("Beside which models", key="kv-pick", on_change="rerun") as picker:
+    with st.popover(say("Beside which models"), key="kv-pick", on_change="rerun") as picker:
         if picker.open:
             st.pills(
-                "Models drawn beside the variants, six at most",
+                say("Models drawn beside the variants, six at most"),
                 list(models),
                 selection_mode="multi",
                 default=sweeps.BESIDE,
@@ -81,28 +82,36 @@ with charts:
         kv_figures.bars(
             per_variant,
             {name: text.kibibytes(size) for name, size in per_variant.items()},
-            f"KV cache per token, {kv.id} (bytes)",
+            say("KV cache per token, {format} (bytes)", format=kv.id),
         ),
         key="kv-variants",
-        alt="KV cache per token of each attention kind: "
-        + ", ".join(f"{name} {text.kibibytes(size)}" for name, size in per_variant.items()),
+        alt=say(
+            "KV cache per token of each attention kind: {kinds}",
+            kinds=text.listed(
+                f"{name} {text.kibibytes(size)}" for name, size in per_variant.items()
+            ),
+        ),
     )
     figures.show(
         kv_view.chart(scenario, curves),
         key="kv-context",
-        alt="KV cache per sequence against context for the variants and the chosen models.",
+        alt=say("KV cache per sequence against context for the variants and the chosen models."),
     )
 
 fit, intensity, layers, paged = st.tabs(
-    ["What fits", "Intensity", "Layers", "Paging"], key="kv-tabs", on_change="rerun"
+    [say("What fits"), say("Intensity"), say("Layers"), say("Paging")],
+    key="kv-tabs",
+    on_change="rerun",
 )
 if fit.open:
     with fit:
         st.table(tables.variants(laid_out, compared), hide_index=True)
         st.caption(
-            "The same attention layers, heads and widths under each kind; weights change with the "
-            "projections. MHA ratio compares caches at this context. Sharing shrinks what is "
-            "kept, not what is read."
+            say(
+                "The same attention layers, heads and widths under each kind; weights change with "
+                "the projections. MHA ratio compares caches at this context. Sharing shrinks what "
+                "is kept, not what is read."
+            )
         )
 if intensity.open:
     with intensity:
@@ -115,30 +124,35 @@ if intensity.open:
                 },
             ),
             key="kv-intensity",
-            alt="Decode attention FLOPs per byte of cache for each kind, against the ridge points.",
+            alt=say(
+                "Decode attention FLOPs per byte of cache for each kind, against the ridge points."
+            ),
         )
         st.caption(
-            "Left of a ridge, attention waits for memory. Grouped-query attention stays near its "
-            "group size whatever the batch; an absorbed latent is read once for all heads, and can "
-            "pass the ridge."
+            say(
+                "Left of a ridge, attention waits for memory. Grouped-query attention stays near "
+                "its group size whatever the batch; an absorbed latent is read once for all heads, "
+                "and can pass the ridge."
+            )
         )
 if layers.open:
     with layers:
         st.table(tables.layer_groups(scenario), hide_index=True)
         explained.formula(EXPLANATIONS["kv_per_sequence"], scenario)
         if model.assumptions:
-            st.caption(text.plain("Assumed: " + "; ".join(model.assumptions)))
+            assumed = say("Assumed: {assumptions}", assumptions=text.clauses(model.assumptions))
+            st.caption(text.plain(assumed))
 if paged.open:
     with paged:
         with st.container(horizontal=True):
             mean = st.number_input(
-                "Mean length", 1, 10**7, 500, key="kv-mean", persist_state="session"
+                say("Mean length"), 1, 10**7, 500, key="kv-mean", persist_state="session"
             )
             longest = st.number_input(
-                "Longest length", 1, 10**7, 4096, key="kv-longest", persist_state="session"
+                say("Longest length"), 1, 10**7, 4096, key="kv-longest", persist_state="session"
             )
             block = st.selectbox(
-                "Block",
+                say("Block"),
                 [1, 8, 16, 32, 64, 128, 256],
                 index=2,
                 key="kv-block",
@@ -155,5 +169,5 @@ if paged.open:
                 block,
             ),
             key="kv-paging",
-            alt="Share of reserved cache in use, paged and contiguous, against mean length.",
+            alt=say("Share of reserved cache in use, paged and contiguous, against mean length."),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import decode, prefill
+from calc.words import say
 from pages.ui import explained, figures, prefill_figures, prefill_tables, text, verdict
 from pages.ui.frame import current_scenario, header, metrics
 
@@ -17,18 +18,18 @@ largest = prefill.largest_chunk(scenario)
 rate = prefill.prompt_rate(scenario, total)
 ratio = prefill.servers_ratio(1 / rate, scenario.batch, float(step.total), scenario.output)
 
-header("How long until the first token?", scenario)
+header(say("How long until the first token?"), scenario)
 st.markdown(verdict.prefill(scenario, reading))
 caveats = verdict.prefill_caveats(scenario)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 shown = {
-    "Prefill time": text.si(total, "s"),
-    "Prompt token/s": text.rate(scenario.prompt * rate),
-    "Attention share": text.percent(prefill.attention_share(scenario)),
-    "Free tokens per step": text.count(free // 1),
-    "Largest chunk": text.count(largest),
-    "Prefill : decode": text.ratio(ratio),
+    say("Prefill time"): text.si(total, "s"),
+    say("Prompt token/s"): text.rate(scenario.prompt * rate),
+    say("Attention share"): text.percent(prefill.attention_share(scenario)),
+    say("Free tokens per step"): text.count(free // 1),
+    say("Largest chunk"): text.count(largest),
+    say("Prefill : decode"): text.ratio(ratio),
 }
 metrics(shown)
 
@@ -36,18 +37,20 @@ with st.grid(2, min_column_width=400):
     figures.show(
         prefill_figures.against_prompt(scenario, total),
         key="prefill-length",
-        alt=f"Time to read a prompt against its length; {shown['Prefill time']} here.",
+        alt=say("Time to read a prompt against its length; {time} here.", time=text.si(total, "s")),
     )
     figures.show(
         prefill_figures.against_chunk(scenario, largest, free),
         key="prefill-chunk",
-        alt="Time per output token against chunk size; within the target up to "
-        f"{shown['Largest chunk']} tokens.",
+        alt=say(
+            "Time per output token against chunk size; within the target up to {n} tokens.",
+            n=text.count(largest),
+        ),
     )
 st.caption(prefill_tables.chunk_sentence(scenario))
 
 work, cached, split = st.tabs(
-    ["FLOPs per layer", "Prefix cache", "Separate prefill servers"],
+    [say("FLOPs per layer"), say("Prefix cache"), say("Separate prefill servers")],
     key="prefill-tabs",
     on_change="rerun",
 )
@@ -60,15 +63,17 @@ if cached.open:
         figures.show(
             prefill_figures.against_prefix(scenario),
             key="prefill-prefix",
-            alt="Time left of the prompt against the prefix that is cached, in whole blocks.",
+            alt=say("Time left of the prompt against the prefix that is cached, in whole blocks."),
         )
         st.markdown(prefill_tables.prefix(scenario))
 if split.open:
     with split:
         st.markdown(prefill_tables.disaggregation(scenario, total, step))
         st.caption(
-            "A decode replica finishes batch ÷ output requests each step; prefill replicas of the "
-            "same chips must read as many prompts. Streaming sends the cache of each layer while "
-            "the next ones are computed."
+            say(
+                "A decode replica finishes batch ÷ output requests each step; prefill replicas of "
+                "the same chips must read as many prompts. Streaming sends the cache of each layer "
+                "while the next ones are computed."
+            )
         )
 explained.section(scenario)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import decode, precision
+from calc.words import say
 from pages.ui import (
     affine_bench,
     explained,
     figures,
     quantization_figures,
     quantization_tables,
+    text,
     verdict,
 )
 from pages.ui.frame import current_scenario, header
 from presets import formats
 
 scenario = current_scenario()
-header("What does precision buy?", scenario)
+header(say("What does precision buy?"), scenario)
 
 columns = st.columns(len(precision.SWITCHES))
 changed = {}
@@ -25,7 +27,7 @@ for column, (switch, use) in zip(columns, precision.SWITCHES.items(), strict=Tru
     offered = [id for id, item in formats.items() if use in item.uses]
     suggested = precision.suggestion(scenario, switch, formats)
     to = column.selectbox(
-        f"{quantization_tables.LABELS[switch]} to",
+        say("{what} to", what=say(quantization_tables.LABELS[switch])),
         offered,
         index=offered.index(suggested),
         key=f"to-{switch}-{suggested}",
@@ -39,36 +41,49 @@ st.markdown(verdict.precision(scenario, changed, now, then_figures))
 held = int(now.max_batch)
 batches = decode.batch_sweep(max(2.0 * scenario.batch, 1.5 * held, 256), [scenario.batch, held])
 swept, frontier = decode.step_time(scenario, batch=batches), decode.frontier(scenario, batches)
+names = {
+    switch: say(
+        "{what} in {format}",
+        what=say(quantization_tables.LABELS[switch]),
+        format=getattr(then, switch).id,
+    )
+    for switch, then in changed.items()
+}
 with st.grid(3, min_column_width=260):
     for switch, then in changed.items():
-        name = f"{quantization_tables.LABELS[switch]} in {getattr(then, switch).id}"
+        name = names[switch]
         figures.show(
             quantization_figures.step_lines(swept, decode.step_time(then, batch=batches), name),
             key=f"quantization-{switch}",
-            alt=f"Weight read, linear FLOPs and KV read against batch, now and with {name}.",
+            alt=say(
+                "Weight read, linear FLOPs and KV read against batch, now and with {change}.",
+                change=name,
+            ),
         )
     for switch, then in changed.items():
-        name = f"{quantization_tables.LABELS[switch]} in {getattr(then, switch).id}"
+        name = names[switch]
         figures.show(
             quantization_figures.frontiers(frontier, decode.frontier(then, batches), name),
             key=f"frontier-{switch}",
-            alt=f"Throughput per chip against time per token, now and with {name}.",
+            alt=say(
+                "Throughput per chip against time per token, now and with {change}.", change=name
+            ),
         )
 moves, rounding, bits = st.tabs(
-    ["What moves", "Affine quantization", "Bits of every format"],
+    [say("What moves"), say("Affine quantization"), say("Bits of every format")],
     key="quantization-tabs",
     on_change="rerun",
 )
 if moves.open:
     with moves:
         st.markdown(quantization_tables.moves(changed, now, then_figures))
-        caption = "Dotted: now; solid: then, as far as memory holds the batch."
-        st.caption(f"{caption} {quantization_tables.mixed(scenario)}")
+        caption = say("Dotted: now; solid: then, as far as memory holds the batch.")
+        st.caption(text.sentences(caption, quantization_tables.mixed(scenario)))
 if rounding.open:
     with rounding:
         affine_bench.section()
 if bits.open:
     with bits:
         st.table(quantization_tables.format_bits(scenario), hide_index=True)
-        st.caption("Bits: those of a value, and its share of scales and zero points.")
+        st.caption(say("Bits: those of a value, and its share of scales and zero points."))
 explained.section(scenario)

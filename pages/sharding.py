@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import decode, sharding
+from calc.words import say
 from pages.ui import explained, figures, sharding_figures, sharding_tables, text, verdict
 from pages.ui.frame import current_scenario, header, metrics
 
@@ -13,18 +14,18 @@ step = decode.step_time(scenario)
 product = sharding.matmul(scenario)
 where = sharding.current_limits(scenario)
 
-header("How wide may it be sharded?", scenario)
+header(say("How wide may it be sharded?"), scenario)
 st.markdown(verdict.sharding_width(scenario, step))
 st.caption(
     "  \n".join(f":material/info: {caveat}" for caveat in verdict.sharding_caveats(scenario))
 )
 shown = {
-    "Step time": text.si(float(step.total), "s"),
-    "Matmul: weights": text.si(float(product.hbm), "s"),
-    "Matmul: FLOPs": text.si(float(product.math), "s"),
-    "Matmul: links": text.si(float(product.link), "s"),
-    "Links pass memory": text.ways(where.hbm),
-    "Links pass compute": text.ways(where.compute),
+    say("Step time"): text.si(float(step.total), "s"),
+    say("Matmul: weights"): text.si(float(product.hbm), "s"),
+    say("Matmul: FLOPs"): text.si(float(product.math), "s"),
+    say("Matmul: links"): text.si(float(product.link), "s"),
+    say("Links pass memory"): text.ways(where.hbm),
+    say("Links pass compute"): text.ways(where.compute),
 }
 metrics(shown)
 
@@ -32,47 +33,66 @@ with st.grid(2, min_column_width=400):
     figures.show(
         sharding_figures.against_width(scenario),
         key="sharding-width",
-        alt=f"Step time against tensor-parallel width; {shown['Step time']} in this layout.",
+        alt=say(
+            "Step time against tensor-parallel width; {time} in this layout.",
+            time=text.si(float(step.total), "s"),
+        ),
     )
     figures.show(
         sharding_figures.matmul(scenario),
         key="sharding-matmul",
-        alt="Memory, FLOPs and links of one MLP product against width.",
+        alt=say("Memory, FLOPs and links of one MLP product against width."),
     )
-st.caption(f"{sharding_tables.layer_sentence(scenario, step)} {sharding_tables.messages(scenario)}")
+st.caption(
+    text.sentences(
+        sharding_tables.layer_sentence(scenario, step), sharding_tables.messages(scenario)
+    )
+)
 
 layouts, axes, split, widths, held = st.tabs(
-    ["Layouts", "Axes and rings", "One or two dimensions", "Legal widths", "Per chip"],
+    [
+        say("Layouts"),
+        say("Axes and rings"),
+        say("One or two dimensions"),
+        say("Legal widths"),
+        say("Per chip"),
+    ],
     key="sharding-tabs",
     on_change="rerun",
 )
 if layouts.open:
     with layouts:
         st.caption(
-            "Ways to divide these chips that the model's shapes allow; a row you choose becomes "
-            "the layout."
+            say(
+                "Ways to divide these chips that the model's shapes allow; a row you choose "
+                "becomes the layout."
+            )
         )
         sharding_tables.layouts(scenario)
 if axes.open:
     with axes:
         st.markdown(sharding_tables.limits(scenario))
         st.caption(
-            "A ring sends both ways at once; an axis without wraparound is a line and sends one "
-            "way. Compute is passed at M F W / C, memory at F W / (B W_HBM) with the bytes of "
-            "weights over those of activations."
+            say(
+                "A ring sends both ways at once; an axis without wraparound is a line and sends "
+                "one way. Compute is passed at M F W / C, memory at F W / (B W_HBM) with the bytes "
+                "of weights over those of activations."
+            )
         )
 if split.open:
     with split, st.grid(2, min_column_width=400):
         figures.show(
             sharding_figures.two_axes(scenario),
             key="sharding-two",
-            alt="Messages of one MLP against chips, with one and with both dimensions split.",
+            alt=say("Messages of one MLP against chips, with one and with both dimensions split."),
         )
         with st.container():
             st.markdown(sharding_tables.two_axes(scenario))
             st.caption(
-                "As the book has it, 1-D spreads its messages over three axes of a torus, each "
-                "link with its one-way bandwidth; the step charges the axes that the group has."
+                say(
+                    "As the book has it, 1-D spreads its messages over three axes of a torus, each "
+                    "link with its one-way bandwidth; the step charges the axes that the group has."
+                )
             )
 if widths.open:
     with widths:
@@ -80,5 +100,5 @@ if widths.open:
 if held.open:
     with held:
         st.markdown(sharding_tables.per_chip(scenario))
-        st.caption("Copies: what this chip would not hold if everything were split evenly.")
+        st.caption(say("Copies: what this chip would not hold if everything were split evenly."))
 explained.section(scenario)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import speculative
+from calc.words import say
 from pages.ui import (
     bench,
     figures,
@@ -22,18 +23,18 @@ timed = speculation_view.Timed.of(scenario)
 view = speculation_view.view(scenario, timed)
 best_here = speculation_view.best_here(timed, scenario.acceptance)
 
-header("Does speculative decoding pay?", scenario)
+header(say("Does speculative decoding pay?"), scenario)
 st.markdown(verdict.speculation(scenario, timed.here, best_here, timed.free))
 caveats = verdict.speculation_caveats(scenario, timed.ratio)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 labels = (
-    "Speed-up here",
-    "If verifying is free",
-    "Tokens per check",
-    "Best length here",
-    "Best if free",
-    "Free up to batch",
+    say("Speed-up here"),
+    say("If verifying is free"),
+    say("Tokens per check"),
+    say("Best length here"),
+    say("Best if free"),
+    say("Free up to batch"),
 )
 metrics(dict(zip(labels, view.metrics, strict=True)))
 scrubber.show("speculation-scrub", [speculation_view.by_acceptance(scenario, timed)])
@@ -42,16 +43,18 @@ with st.grid(2, min_column_width=400):
     figures.show(
         view.charts["speed-batch"],
         key="speed-batch",
-        alt=f"Speed-up against batch at several contexts; now {view.metrics[0]}.",
+        alt=say(
+            "Speed-up against batch at several contexts; now {factor}.", factor=view.metrics[0]
+        ),
     )
     figures.show(
         view.charts["speed-length"],
         key="speed-length",
-        alt=f"Speed-up against draft length; best {best_here} at this batch.",
+        alt=say("Speed-up against draft length; best {n} at this batch.", n=best_here),
     )
 
 length, budget, acceptance = st.tabs(
-    ["Acceptance and length", "Token budget", "Acceptance bench"],
+    [say("Acceptance and length"), say("Token budget"), say("Acceptance bench")],
     key="speculation-tabs",
     on_change="rerun",
 )
@@ -65,7 +68,7 @@ if length.open:
                 speculative.expected_tokens(scenario.acceptance, sweeps.DRAFTED),
             ),
             key="tokens-length",
-            alt="Tokens per verification against draft length for several acceptances.",
+            alt=say("Tokens per verification against draft length for several acceptances."),
         )
         figures.show(
             speculation_figures.speed_map(
@@ -75,7 +78,7 @@ if length.open:
                 (scenario.n_draft, scenario.acceptance),
             ),
             key="speed-map",
-            alt="Speed-up over acceptance and draft length if verification is free.",
+            alt=say("Speed-up over acceptance and draft length if verification is free."),
         )
 if budget.open:
     with budget:

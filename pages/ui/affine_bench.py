@@ -5,31 +5,33 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import quantization
+from calc.words import marked, say
 from pages.ui import figures, quantization_figures, quantization_tables, text
 
-_PASTED = "pasted values"
-_GRAINS = ("tensor", "channel", "group")
+_PASTED = marked("pasted values")
+_GRAINS = (marked("tensor"), marked("channel"), marked("group"))
 
 
 def section() -> None:
     """Choose a tensor and a grid; see what comes back."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.selectbox(
-            "Tensor", [*quantization.SAMPLES, _PASTED], key="affine-kind",
+            say("Tensor"), [*quantization.SAMPLES, _PASTED], format_func=say, key="affine-kind",
             persist_state="session", width=170,
         )  # fmt: skip
         bits = st.selectbox(
-            "Bits", range(quantization.MOST_BITS, quantization.FEWEST_BITS - 1, -1),
+            say("Bits"), range(quantization.MOST_BITS, quantization.FEWEST_BITS - 1, -1),
             key="affine-bits", persist_state="session", width=90,
         )  # fmt: skip
         grain = st.selectbox(
-            "One scale for each", _GRAINS, key="affine-grain", persist_state="session", width=150
-        )
+            say("One scale for each"), _GRAINS, format_func=say, key="affine-grain",
+            persist_state="session", width=150,
+        )  # fmt: skip
         size = st.number_input(
-            "Group", 1, 4096, 64, key="affine-group", persist_state="session", width=130,
+            say("Group"), 1, 4096, 64, key="affine-group", persist_state="session", width=130,
             disabled=grain != "group",
         )  # fmt: skip
-        symmetric = st.toggle("Symmetric", key="affine-symmetric", persist_state="session")
+        symmetric = st.toggle(say("Symmetric"), key="affine-symmetric", persist_state="session")
     try:
         values = _values(kind)
         granularity: quantization.Granularity = (
@@ -39,18 +41,20 @@ def section() -> None:
             values, bits, symmetric=symmetric, granularity=granularity, signed=symmetric
         )
     except quantization.QuantizationError as error:
-        st.warning(f"These values cannot be quantized: {text.plain(str(error))}.")
+        st.warning(
+            say("These values cannot be quantized: {reason}.", reason=text.plain(str(error)))
+        )
         return
     with st.grid(2, min_column_width=400):
         figures.show(
             quantization_figures.tensor(result),
             key="affine-tensor",
-            alt="The first values of the tensor as they were and as they come back.",
+            alt=say("The first values of the tensor as they were and as they come back."),
         )
         figures.show(
             quantization_figures.error(result),
             key="affine-error",
-            alt="The error of the first values, between plus and minus half a step.",
+            alt=say("The error of the first values, between plus and minus half a step."),
         )
         st.markdown(quantization_tables.grid(result, bits))
         st.markdown(quantization_tables.values(result))
@@ -60,10 +64,10 @@ def _values(kind: str) -> quantization.Array:
     if kind != _PASTED:
         return quantization.sample(kind)
     pasted = st.text_area(
-        "Values, separated by commas, blanks or lines",
+        say("Values, separated by commas, blanks or lines"),
         "-1, -0.5, 0, 0.25, 1, 2, 3",
         key="affine-pasted",
         persist_state="session",
-        help="One row a line. A range that leaves 0 out is extended to hold it.",
+        help=say("One row a line. A range that leaves 0 out is extended to hold it."),
     )
     return quantization.parse_values(pasted)

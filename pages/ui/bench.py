@@ -9,24 +9,26 @@ import pandas as pd
 import streamlit as st
 
 from calc import Scenario, sampling, speculative
-from pages.ui import customs, figures, speculation_figures, tables, text
+from calc.words import marked, say
+from pages.ui import customs, figures, language, speculation_figures, tables, text
 
 DRAWS = 100_000
 
-# Small vocabularies with weights for the target and for the draft.
+# Names of the examples, which are messages, and small vocabularies with weights for the target and
+# for the draft.
 EXAMPLES: Mapping[str, tuple[list[str], list[float], list[float]]] = {
-    "three tokens": (["A", "B", "C"], [0.5, 0.3, 0.2], [0.6, 0.3, 0.1]),
-    "code: one token nearly certain": (
+    marked("three tokens"): (["A", "B", "C"], [0.5, 0.3, 0.2], [0.6, 0.3, 0.1]),
+    marked("code: one token nearly certain"): (
         ["(", "[", ".", " ", "=", "{"],
         [0.91, 0.03, 0.03, 0.01, 0.01, 0.01],
         [0.86, 0.05, 0.04, 0.02, 0.02, 0.01],
     ),
-    "chat: many fair choices": (
+    marked("chat: many fair choices"): (
         ["the", "a", "this", "it", "we", "that", "there", "you"],
         [0.24, 0.18, 0.14, 0.12, 0.10, 0.09, 0.07, 0.06],
         [0.34, 0.22, 0.10, 0.10, 0.06, 0.08, 0.05, 0.05],
     ),
-    "mismatched: the draft is sure of something else": (
+    marked("mismatched: the draft is sure of something else"): (
         ["yes", "no", "maybe", "never", "often"],
         [0.55, 0.20, 0.15, 0.05, 0.05],
         [0.05, 0.80, 0.05, 0.05, 0.05],
@@ -39,7 +41,7 @@ def conversions(scenario: Scenario) -> None:
     left, right = st.columns(2)
     with left:
         rate = st.number_input(
-            "Accepted over drafted, from an engine",
+            say("Accepted over drafted, from an engine"),
             0.0,
             1.0,
             0.59,
@@ -50,29 +52,38 @@ def conversions(scenario: Scenario) -> None:
         if scenario.n_draft:
             alpha = speculative.alpha_of_reported(rate, scenario.n_draft)
             st.markdown(
-                f"With {scenario.n_draft} drafted tokens that is an acceptance of **{alpha:.3f}** "
-                "per token."
+                say(
+                    "With {n} drafted tokens that is an acceptance of **{alpha:.3f}** per token.",
+                    n=scenario.n_draft,
+                    alpha=alpha,
+                )
             )
         else:
-            st.markdown("Nothing is drafted, so there is no rate to convert.")
+            st.markdown(say("Nothing is drafted, so there is no rate to convert."))
     with right:
         width = st.text_input(
-            "Tree: candidates at each depth",
+            say("Tree: candidates at each depth"),
             "3,2,1",
             key="bench-tree",
             persist_state="session",
             max_chars=40,
-            help="As Medusa and EAGLE draft; one number a depth.",
+            help=say("As Medusa and EAGLE draft; one number a depth."),
         )
         parts = [part.strip() for part in width.split(",")]
         if all(part.isdecimal() and 1 <= int(part) <= 16 for part in parts) and len(parts) <= 8:
             tokens, nodes, gain = speculative.tree_speedup(scenario, [int(part) for part in parts])
             st.markdown(
-                f"{nodes:,} candidates give {text.significant(tokens)} tokens a check, "
-                f"**{text.times(gain)}** at batch {scenario.batch:,}."
+                say(
+                    "{n:,} candidates give {tokens} tokens a check, **{factor}** at batch "
+                    "{batch:,}.",
+                    n=nodes,
+                    tokens=text.significant(tokens),
+                    factor=text.times(gain),
+                    batch=scenario.batch,
+                )
             )
         else:
-            st.markdown("Give up to 8 whole numbers from 1 to 16, with commas between.")
+            st.markdown(say("Give up to 8 whole numbers from 1 to 16, with commas between."))
 
 
 FIRST = next(iter(EXAMPLES))
@@ -86,17 +97,18 @@ def _weights() -> tuple[list[str], list[float], list[float]]:
         return names, target, draft
     read = [side.tolist() for side in sampling.pair_of_text(given)]
     known = [tokens for tokens, p, q in EXAMPLES.values() if [p, q] == read]
-    names = known[0] if known else [f"token {i + 1}" for i in range(len(read[0]))]
+    names = known[0] if known else [say("token {n}", n=i + 1) for i in range(len(read[0]))]
     return names, read[0], read[1]
 
 
 def _keep_edits(key: str, target: list[float], draft: list[float]) -> None:
     """Cells changed in the table become the weights of the link, if they are distributions."""
-    columns = {"target p": list(target), "draft q": list(draft)}
+    language.speak()
+    columns = {_TARGET: list(target), _DRAFT: list(draft)}
     for row, changes in st.session_state[key]["edited_rows"].items():
         for column, value in changes.items():
             columns[column][int(row)] = value if value is not None else 0.0
-    packed = sampling.text_of_pair(columns["target p"], columns["draft q"])
+    packed = sampling.text_of_pair(columns[_TARGET], columns[_DRAFT])
     try:
         sampling.pair_of_text(packed)
     except sampling.DistributionError as error:
@@ -114,12 +126,16 @@ def _use_example() -> None:
 
 _PROBLEM = "_bench_problem"
 
+# Columns of the editor.
+_TOKEN, _TARGET, _DRAFT = marked("token"), marked("target p"), marked("draft q")
+
 
 def section(scenario: Scenario) -> None:
     """Editor, overlap, acceptance, and the simulation."""
     st.selectbox(
-        "Take an example",
+        say("Take an example"),
         list(EXAMPLES),
+        format_func=say,
         index=None,
         key="bench-example",
         on_change=_use_example,
@@ -128,7 +144,7 @@ def section(scenario: Scenario) -> None:
     try:
         names, target, draft = _weights()
     except sampling.DistributionError as error:
-        st.warning(f"The bench weights in the sidebar cannot be used: {error}.")
+        st.warning(say("The bench weights in the sidebar cannot be used: {reason}.", reason=error))
         return
     with left:
         _editor(names, target, draft)
@@ -140,12 +156,17 @@ def section(scenario: Scenario) -> None:
     )
     with right:
         alpha = sampling.acceptance(p, q)
-        never = " Nothing is ever rejected." if alpha > 1 - 1e-12 else ""
-        st.markdown(f"Acceptance **α = {alpha:.3f}**, total variation {1 - alpha:.3f}.{never}")
+        overlap = say(
+            "Acceptance **α = {alpha:.3f}**, total variation {distance:.3f}.",
+            alpha=alpha,
+            distance=1 - alpha,
+        )
+        never = say("Nothing is ever rejected.") if alpha > 1 - 1e-12 else ""
+        st.markdown(text.sentences(overlap, never))
         figures.show(
             speculation_figures.overlap(names, p, q),
             key="bench-overlap",
-            alt=f"Target and draft distributions; they share {alpha:.3f}.",
+            alt=say("Target and draft distributions; they share {alpha:.3f}.", alpha=alpha),
         )
     _simulation(names, p, q)
 
@@ -153,21 +174,28 @@ def section(scenario: Scenario) -> None:
 def _editor(names: list[str], target: list[float], draft: list[float]) -> None:
     # The key names the data: another table must not inherit the cells changed in this one.
     key = f"bench-{sampling.text_of_pair(target, draft)}"
-    number = st.column_config.NumberColumn(min_value=0.0, format="%g")
     st.data_editor(
-        pd.DataFrame({"token": names, "target p": target, "draft q": draft}),
+        pd.DataFrame({_TOKEN: names, _TARGET: target, _DRAFT: draft}),
         key=key,
         hide_index=True,
-        disabled=["token"],
-        column_config={"target p": number, "draft q": number},
+        disabled=[_TOKEN],
+        column_config={
+            _TOKEN: st.column_config.Column(say(_TOKEN)),
+            **{
+                name: st.column_config.NumberColumn(say(name), min_value=0.0, format="%g")
+                for name in (_TARGET, _DRAFT)
+            },
+        },
         on_change=_keep_edits,
         args=(key, target, draft),
     )
     if st.session_state.get(_PROBLEM):
-        st.warning(f"Not used: {st.session_state[_PROBLEM]}.")
+        st.warning(say("Not used: {reason}.", reason=st.session_state[_PROBLEM]))
     st.caption(
-        "Weights; they are scaled to add up to 1. Temperature, top-k and top-p are in the sidebar "
-        "and apply to both."
+        say(
+            "Weights; they are scaled to add up to 1. Temperature, top-k and top-p are in the "
+            "sidebar and apply to both."
+        )
     )
 
 
@@ -176,7 +204,13 @@ def _simulation(names: list[str], p: np.ndarray, q: np.ndarray) -> None:
     loose = sampling.simulate_threshold(p, q, draws=DRAWS)
     st.table(
         tables.table(
-            ["Token", "Target p", "Sampling error", "Accept or residual", "Threshold heuristic"],
+            [
+                say("Token"),
+                say("Target p"),
+                say("Sampling error"),
+                say("Accept or residual"),
+                say("Threshold heuristic"),
+            ],
             [
                 [
                     text.plain(names[i]),
@@ -189,19 +223,22 @@ def _simulation(names: list[str], p: np.ndarray, q: np.ndarray) -> None:
             ]
             + [
                 [
-                    f"χ², {exact.degrees} expected",
+                    say("χ², {n} expected", n=exact.degrees),
                     "",
                     "",
                     text.chi_square(exact.chi_square),
                     text.chi_square(loose.chi_square),
                 ],
-                ["Accepted", "", "", f"{exact.accepted:.4f}", f"{loose.accepted:.4f}"],
+                [say("Accepted"), "", "", f"{exact.accepted:.4f}", f"{loose.accepted:.4f}"],
             ],
         ),
         hide_index=True,
     )
     st.caption(
-        f"{DRAWS:,} draws with a fixed seed. Accepting with min(1, p / q) and else drawing from "
-        "the residual emits p within sampling error, whatever the draft. The heuristic, which "
-        "accepts any drafted token with p above 0.09, does not."
+        say(
+            "{n:,} draws with a fixed seed. Accepting with min(1, p / q) and else drawing from the "
+            "residual emits p within sampling error, whatever the draft. The heuristic, which "
+            "accepts any drafted token with p above 0.09, does not.",
+            n=DRAWS,
+        )
     )

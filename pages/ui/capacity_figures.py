@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import Scenario, capacity, memory, packing
+from calc.words import say
 from pages.ui import figures, kv_figures, lines, palette, text
 
 Array = NDArray[np.float64]
@@ -16,36 +17,36 @@ Array = NDArray[np.float64]
 def resident(held: memory.Ledger, n_chips: int) -> figures.Chart:
     """What fills the memory of all chips, and of one, as bars with a figure in each part."""
     parts = {name: size for name, size in held.parts().items() if size > 0}
-    rows = {f"all {n_chips:,} chips": 1.0, "one chip": 1.0 / n_chips}
+    rows = {say("all {n:,} chips", n=n_chips): 1.0, say("one chip"): 1.0 / n_chips}
     used = sum(parts.values())
     data = []
     for name, size in parts.items():
         look = palette.QUANTITIES[name]
         data.append({
-            "type": "bar", "orientation": "h", "name": look.label, "y": list(rows),
+            "type": "bar", "orientation": "h", "name": say(look.label), "y": list(rows),
             "x": [100 * size / used] * len(rows), "marker": {"color": look.colour},
             "text": [text.si(size * share, "B") if size / used > 0.09 else ""
                      for share in rows.values()],
             "textposition": "inside", "insidetextanchor": "middle", "textangle": 0,
             "textfont": {"color": _ink(name), "size": figures.FONT_SIZE},
-            "hovertemplate": f"{look.label}: %{{customdata}}<extra></extra>",
+            "hovertemplate": f"{say(look.label)}: %{{customdata}}<extra></extra>",
             "customdata": [text.si(size * share, "B") for share in rows.values()],
         })  # fmt: skip
     legend = [
-        figures.key(f"{palette.QUANTITIES[n].label} {text.si(size, 'B')}",
+        figures.key(text.quantities({n: size}, "B"),
                     palette.QUANTITIES[n].colour, "■")
         for n, size in parts.items()
     ]  # fmt: skip
     shapes = [figures.legend(*figures.wrapped(legend))]
     if held.free < 0:
-        full = kv_figures.rule("x", 100 * (used + held.free) / used, "solid", "full")
+        full = kv_figures.rule("x", 100 * (used + held.free) / used, "solid", say("full"))
         full["label"] |= {"textangle": 0, "textposition": "middle", "xanchor": "left", "padding": 4}
         shapes.append(full)
     layout = {
         **kv_figures.frame(96, legend_rows=len(figures.wrapped(legend))),
         "barmode": "stack", "bargap": 0.35,
         "xaxis": {
-            "range": [0, 100], "title": {"text": "Share of what is there or needed (%)"},
+            "range": [0, 100], "title": {"text": say("Share of what is there or needed (%)")},
             "automargin": False, "nticks": 6,
         },
         "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
@@ -63,17 +64,17 @@ def against_context(scenario: Scenario, largest: int, crossing: float) -> figure
     """Sequences that memory holds against context, and the batch from which FLOPs bind."""
     context = np.unique(np.append(2.0 ** np.linspace(9, 20, 89), float(scenario.context)))
     held = capacity.largest_batches(scenario, context)
-    shown = {"memory holds": (held, palette.QUANTITIES["kv_cache"])}
+    shown = {say("memory holds"): (held, palette.QUANTITIES["kv_cache"])}
     rules = []
     if math.isfinite(crossing):
-        rules.append(("y", crossing, f"compute-bound past {math.floor(crossing):,}"))
+        rules.append(("y", crossing, say("compute-bound past {n:,}", n=math.floor(crossing))))
     marks = [4.0**i for i in range(5, 11)]
     return lines.chart(
         context,
         shown,
-        x_title="Context (tokens, k = 1,024)",
-        y_title="Sequences",
-        unit="sequences",
+        x_title=say("Context (tokens, k = 1,024)"),
+        y_title=say("Sequences"),
+        unit=say("sequences"),
         now=(scenario.context, float(max(largest, 0)) or math.nan, f"{largest:,}"),
         rules=rules,
         x_ticks={m: f"{m / 1024:,.0f}k" for m in marks},
@@ -109,23 +110,24 @@ def placement(placed: packing.Placement) -> figures.Chart:
             "hovertemplate": f"%{{y}}: {text.plain_html(item.name)} %{{x:.3~r}} GB<extra></extra>",
         })  # fmt: skip
     data.append({
-        "type": "bar", "orientation": "h", "name": "free", "y": names,
+        "type": "bar", "orientation": "h", "name": say("free"), "y": names,
         "x": [load.free / 1e9 for load in placed.loads],
         "marker": {"color": palette.QUANTITIES["free"].colour},
-        "hovertemplate": "%{y}: %{x:.3~r} GB free<extra></extra>",
+        "hovertemplate": figures.hovered(say("{name}: {size} free", name="%{y}",
+                                             size="%{x:.3~r} GB")),
     })  # fmt: skip
     legend = [
         figures.key(text.plain_html(item.name), kv_figures.LINES[i % len(kv_figures.LINES)][0],
                     "■")
         for i, item in enumerate(placed.items)
     ]  # fmt: skip
-    legend.append(figures.key("free", palette.QUANTITIES["reserved"].colour, "■"))
+    legend.append(figures.key(say("free"), palette.QUANTITIES["reserved"].colour, "■"))
     rows = figures.wrapped(legend)
     layout = {
         **kv_figures.frame(110, legend_rows=len(rows)),
         "height": 90 + 18 * len(rows) + 26 * max(len(names), 1),
         "barmode": "stack", "bargap": 0.25,
-        "xaxis": {"range": [0, 1.02 * largest / 1e9], "title": {"text": "Memory (GB)"},
+        "xaxis": {"range": [0, 1.02 * largest / 1e9], "title": {"text": say("Memory (GB)")},
                   "automargin": False, "nticks": 8},
         "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
                   "showgrid": False, "type": "category"},

@@ -7,6 +7,7 @@ import math
 import streamlit as st
 
 from calc import Scenario, capacity
+from calc.words import say
 from pages.ui import tables, text
 from presets import chips, formats
 
@@ -32,21 +33,24 @@ def topologies(pairs: list[Pair]) -> tables.Table:
     for small, double in pairs:
         for i, found in enumerate((small, double)):
             weighs = [text.si(found.weights, "B"), text.significant(found.chips_raw)]
-            name = "doubled" if i else _stored(found)
+            name = say("doubled") if i else _stored(found)
             rows.append([name, *_cells(found), *(["", ""] if i else weighs)])
-    head = ["Weights and KV", "Slice", "Request/s per chip", "USD / Mtok", "Sequences", "Step",
-            "Left for KV", "Weights", "Chips, raw"]  # fmt: skip
+    head = [say("Weights and KV"), say("Slice"), say("Request/s per chip"), say("USD / Mtok"),
+            say("Sequences"), say("Step"), say("Left for KV"), say("Weights"),
+            say("Chips, raw")]  # fmt: skip
     return tables.table(head, rows)
 
 
 def _stored(found: capacity.Topology) -> str:
     weights, cache = found.weight_format.id, found.kv_format.id
-    return text.plain(weights if weights == cache else f"{weights}, {cache} KV")
+    if weights == cache:
+        return text.plain(weights)
+    return text.plain(say("{weights}, {cache} KV", weights=weights, cache=cache))
 
 
 def _cells(found: capacity.Topology) -> list[str]:
     if not found.n_chips:
-        return ["none", "", "", "", "", ""]
+        return [say("none"), "", "", "", "", ""]
     held = found.sequences > 0
     return [
         text.count(found.n_chips),
@@ -64,18 +68,20 @@ def every_chip(scenario: Scenario) -> None:
     known = [fit for fit in found if fit.n_chips]
     st.dataframe(
         {
-            "Chip": [fit.chip.name for fit in known],
-            "Vendor": [fit.chip.vendor for fit in known],
-            "Chips": [fit.n_chips for fit in known],
-            "Largest batch": [fit.max_batch for fit in known],
-            "Step (ms)": [_known(1e3 * fit.step_time) for fit in known],
-            "Token/s per chip": [_known(fit.throughput_per_chip) for fit in known],
-            "USD / Mtok": [_known(fit.usd_per_million_tokens) for fit in known],
+            say("Chip"): [fit.chip.name for fit in known],
+            say("Vendor"): [fit.chip.vendor for fit in known],
+            say("Chips"): [fit.n_chips for fit in known],
+            say("Largest batch"): [fit.max_batch for fit in known],
+            say("Step (ms)"): [_known(1e3 * fit.step_time) for fit in known],
+            say("Token/s per chip"): [_known(fit.throughput_per_chip) for fit in known],
+            say("USD / Mtok"): [_known(fit.usd_per_million_tokens) for fit in known],
         },
         column_config={
             name: st.column_config.NumberColumn(format=form)
             for name, form in (
-                ("Step (ms)", "%.3g"), ("Token/s per chip", "%.4g"), ("USD / Mtok", "%.3g"),
+                (say("Step (ms)"), "%.3g"),
+                (say("Token/s per chip"), "%.4g"),
+                (say("USD / Mtok"), "%.3g"),
             )
         },
         hide_index=True,
@@ -83,7 +89,7 @@ def every_chip(scenario: Scenario) -> None:
     )  # fmt: skip
     left = [fit.chip.name for fit in found if not fit.n_chips]
     if left:
-        st.caption(text.plain(f"No slice holds it: {', '.join(left)}."))
+        st.caption(text.plain(say("No slice holds it: {chips}.", chips=text.listed(left))))
 
 
 def _known(value: float) -> float | None:

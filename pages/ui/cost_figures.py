@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import Scenario, cost, decode
+from calc.words import marked, say
 from pages.ui import figures, lines, palette, text
 
 Array = NDArray[np.float64]
 
-_USD = palette.Quantity("fits in memory", palette.INK)
-_BEYOND = palette.Quantity("does not fit", palette.INK, "dot")
+_USD = palette.Quantity(marked("fits in memory"), palette.INK)
+_BEYOND = palette.Quantity(marked("does not fit"), palette.INK, "dot")
 
 
 def frontier(scenario: Scenario, batch: Array, largest: int, *, money: bool) -> figures.Chart:
@@ -25,15 +26,15 @@ def frontier(scenario: Scenario, batch: Array, largest: int, *, money: bool) -> 
     beyond[:-1] |= ~fits[1:]
     latency = 1e3 * step.total
     shown: dict[str, lines.Line] = {
-        "fits in memory": (np.where(fits, values, np.nan), _USD),
-        "does not fit": (np.where(beyond, values, np.nan), _BEYOND),
+        say(_USD.label): (np.where(fits, values, np.nan), _USD),
+        say(_BEYOND.label): (np.where(beyond, values, np.nan), _BEYOND),
     }
     return lines.chart(
         latency,
         shown,
-        x_title="Time per output token (ms)",
-        y_title="USD per million output tokens" if money else "Token/s per chip",
-        unit="USD" if money else "token/s per chip",
+        x_title=say("Time per output token (ms)"),
+        y_title=say("USD per million output tokens") if money else say("Token/s per chip"),
+        unit=say("USD") if money else say("token/s per chip"),
         now=(
             1e3 * float(own.total),
             here,

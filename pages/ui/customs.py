@@ -12,7 +12,8 @@ import streamlit as st
 
 from calc import custom
 from calc.chip import RATES
-from pages.ui import text
+from calc.words import marked, say
+from pages.ui import language, text
 from pages.ui.link import held
 from presets import formats
 
@@ -22,6 +23,7 @@ _CHIP_PROBLEM = "_custom_chip_problem"
 
 def _use_model(content: str) -> None:
     """Make a text the custom model, or say why it cannot be."""
+    language.speak()
     try:
         st.session_state["cfg"] = custom.compact_model(content)
     except custom.CustomError as error:
@@ -55,6 +57,7 @@ def _use_totals() -> None:
 
 
 def _use_chip() -> None:
+    language.speak()
     given = st.session_state
     peaks = {
         rate: 1e12 * given[f"hw-{rate}"] for rate in RATES if (given.get(f"hw-{rate}") or 0) > 0
@@ -78,10 +81,11 @@ def _use_chip() -> None:
     given["chip"] = custom.ID
 
 
-def _problem(key: str, what: str) -> None:
+def _problem(key: str, message: str, **values: str) -> None:
+    """Why what was typed cannot be used; the message has a field for the `reason`."""
     problem = st.session_state.get(key)
     if problem:
-        st.warning(f"This {what} cannot be used: {text.plain(problem)}. The one before is kept.")
+        st.warning(say(message, reason=text.plain(problem), **values))
 
 
 def _bound(key: str, label: str, shown: bool | None) -> None:
@@ -93,16 +97,16 @@ def _bound(key: str, label: str, shown: bool | None) -> None:
         key=key,
         bind="query-params",
         max_chars=custom.LONGEST_LINK_TEXT,
-        help="What the link carries. Clear it to drop the custom entry.",
+        help=say("What the link carries. Clear it to drop the custom entry."),
     )
 
 
 def model_editor() -> None:
     """Paste or upload a config.json, or give totals."""
-    with st.expander("Custom model", key="custom-model", on_change="rerun") as editor:
+    with st.expander(say("Custom model"), key="custom-model", on_change="rerun") as editor:
         if editor.open:
             _model_fields()
-        _bound("cfg", "Custom model in the link", editor.open)
+        _bound("cfg", say("Custom model in the link"), editor.open)
         if editor.open:
             _what_was_read()
 
@@ -113,77 +117,97 @@ def _what_was_read() -> None:
         model = custom.model(st.session_state.get("cfg") or "")
     except custom.CustomError:
         return
-    st.caption(f"Read: {text.plain(model.name)}, {model.total_params:,} parameters.")
+    st.caption(
+        say("Read: {model}, {n:,} parameters.", model=text.plain(model.name), n=model.total_params)
+    )
     if model.assumptions:
-        st.caption(text.plain("Assumed: " + "; ".join(model.assumptions) + "."))
+        assumed = say("Assumed: {assumptions}.", assumptions=text.clauses(model.assumptions))
+        st.caption(text.plain(assumed))
     if model.checkpoint in formats:
         st.button(
-            f"Store weights as published, {model.checkpoint}",
+            say("Store weights as published, {format}", format=model.checkpoint),
             on_click=lambda: st.session_state.update({"w": model.checkpoint}),
         )
 
 
 def _model_fields() -> None:
     st.text_area(
-        "Paste a config.json",
+        say("Paste a config.json"),
         key="cfg-pasted",
         height=110,
         max_chars=1_000_000,
         on_change=_use_pasted,
         persist_state="session",
-        help="As Hugging Face models carry it. Leaving the box reads it.",
+        help=say("As Hugging Face models carry it. Leaving the box reads it."),
     )
-    st.file_uploader("or upload it", type="json", key="cfg-uploaded", on_change=_use_uploaded)
-    _problem(_MODEL_PROBLEM, "configuration")
-    st.number_input(
-        "or parameters (billions)", 0.001, 1e5, 30.0, key="cfg-billions", persist_state="session"
+    st.file_uploader(say("or upload it"), type="json", key="cfg-uploaded", on_change=_use_uploaded)
+    _problem(
+        _MODEL_PROBLEM,
+        marked("This configuration cannot be used: {reason}. The one before is kept."),
     )
     st.number_input(
-        "KV elements per token",
+        say("or parameters (billions)"),
+        0.001,
+        1e5,
+        30.0,
+        key="cfg-billions",
+        persist_state="session",
+    )
+    st.number_input(
+        say("KV elements per token"),
         0,
         10**8,
         100_000,
         key="cfg-elements",
         persist_state="session",
-        help="Over all layers: with an 8-bit cache, its bytes per token.",
+        help=say("Over all layers: with an 8-bit cache, its bytes per token."),
     )
-    st.button("Use these totals", on_click=_use_totals)
+    st.button(say("Use these totals"), on_click=_use_totals)
 
 
 # Key, label, largest, and what the form starts with; 0 stands for not known.
 _FIGURES = (
-    ("hw-memory", "Memory (GB)", 1e5, 80.0),
-    ("hw-bandwidth", "Bandwidth (GB/s)", 1e7, 3350.0),
+    ("hw-memory", marked("Memory (GB)"), 1e5, 80.0),
+    ("hw-bandwidth", marked("Bandwidth (GB/s)"), 1e7, 3350.0),
     ("hw-bf16", "bf16 (TFLOP/s)", 1e6, 989.0),
     ("hw-fp8", "fp8 (TFLOP/s)", 1e6, 0.0),
     ("hw-int8", "int8 (TFLOP/s)", 1e6, 0.0),
     ("hw-fp4", "fp4 (TFLOP/s)", 1e6, 0.0),
-    ("hw-link", "Link, one way (GB/s)", 1e5, 0.0),
-    ("hw-price", "USD per hour", 1e4, 0.0),
+    ("hw-link", marked("Link, one way (GB/s)"), 1e5, 0.0),
+    ("hw-price", marked("USD per hour"), 1e4, 0.0),
 )
 
 
 def chip_editor() -> None:
     """A chip by its figures."""
-    with st.expander("Custom chip", key="custom-chip", on_change="rerun") as editor:
+    with st.expander(say("Custom chip"), key="custom-chip", on_change="rerun") as editor:
         if editor.open:
             _chip_fields()
-        _bound("hw", "Custom chip in the link", editor.open)
+        _bound("hw", say("Custom chip in the link"), editor.open)
 
 
 def _chip_fields() -> None:
     with st.form("custom-chip-form", border=False):
         name = st.text_input(
-            "Name", "Custom chip", key="hw-name", max_chars=60, persist_state="session"
+            say("Name"), say("Custom chip"), key="hw-name", max_chars=60, persist_state="session"
         )
         columns = st.columns(2)
         for i, (key, label, largest, start) in enumerate(_FIGURES):
             columns[i % 2].number_input(
-                label, 0.0, largest, start, format="%g", key=key, persist_state="session"
+                say(label), 0.0, largest, start, format="%g", key=key, persist_state="session"
             )
-        st.caption("Rates are dense; 0 stands for not known.")
-        st.form_submit_button("Use this chip", on_click=_use_chip)
-    _problem(_CHIP_PROBLEM, f"chip, {text.plain(name)}," if name else "chip")
+        st.caption(say("Rates are dense; 0 stands for not known."))
+        st.form_submit_button(say("Use this chip"), on_click=_use_chip)
+    if name:
+        _problem(
+            _CHIP_PROBLEM,
+            marked("This chip, {chip}, cannot be used: {reason}. The one before is kept."),
+            chip=text.plain(name),
+        )
+    else:
+        _problem(
+            _CHIP_PROBLEM, marked("This chip cannot be used: {reason}. The one before is kept.")
+        )
 
 
 WEIGHTS = "pq"
@@ -192,12 +216,12 @@ WEIGHTS = "pq"
 def weights() -> None:
     """The two distributions of the acceptance bench, as the link carries them."""
     st.text_input(
-        "Bench weights",
+        say("Bench weights"),
         key=WEIGHTS,
         bind="query-params",
         max_chars=500,
         placeholder="0.5,0.3,0.2;0.6,0.3,0.1",
-        help="Of target and draft in the acceptance bench; empty takes its first example.",
+        help=say("Of target and draft in the acceptance bench; empty takes its first example."),
     )
 
 

@@ -7,26 +7,27 @@ import streamlit as st
 from calc import Scenario
 from calc.explain import EXPLANATIONS, Explanation
 from calc.expression import Expression, Symbol, number_latex
+from calc.words import say
 from pages.ui import tables, text
 
 
 def section(scenario: Scenario) -> None:
     """Pick a number, see how it comes about."""
-    with st.expander("Explain a number", key="explain-open", on_change="rerun") as expander:
+    with st.expander(say("Explain a number"), key="explain-open", on_change="rerun") as expander:
         if expander.open:
             _explanation(scenario)
 
 
 def _explanation(scenario: Scenario) -> None:
     id = st.selectbox(
-        "Number",
+        say("Number"),
         list(EXPLANATIONS),
-        format_func=lambda id: EXPLANATIONS[id].label,
+        format_func=lambda id: say(EXPLANATIONS[id].label),
         key="explain",
         persist_state="session",
         label_visibility="collapsed",
     )
-    st.markdown(EXPLANATIONS[id].reading)
+    st.markdown(say(EXPLANATIONS[id].reading))
     formula(EXPLANATIONS[id], scenario)
 
 
@@ -36,20 +37,25 @@ def formula(entry: Explanation, scenario: Scenario) -> None:
     st.latex(f"{entry.symbol} = {written.latex()}")
     st.latex(f"{entry.symbol} = {written.latex(numbers=True)} = {_result(entry, written)}")
     st.markdown(_glossary(written))
-    st.caption(f"Source: {text.plain(entry.source)}. SI units throughout.")
+    st.caption(say("Source: {source}. SI units throughout.", source=text.plain(entry.source)))
 
 
 def _result(entry: Explanation, formula: Expression) -> str:
-    return rf"{number_latex(formula.value)}\ \text{{{entry.unit}}}"
+    return rf"{number_latex(formula.value)}\ \text{{{say(entry.unit)}}}"
 
 
 def _glossary(formula: Expression) -> str:
     """Each symbol once: what it means, its value, its unit."""
     symbols: dict[str, Symbol] = {symbol.name: symbol for symbol in formula.symbols()}
     return tables.markdown(
-        ["Symbol", "Meaning", "Value", "Unit"],
+        [say("Symbol"), say("Meaning"), say("Value"), say("Unit")],
         [
-            [f"${symbol.name}$", symbol.meaning, f"${number_latex(symbol.value)}$", symbol.unit]
+            [
+                f"${symbol.name}$",
+                say(symbol.meaning),
+                f"${number_latex(symbol.value)}$",
+                say(symbol.unit),
+            ]
             for symbol in symbols.values()
         ],
     )

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calc.decode import Frontier, StepTime
 from calc.memory import Ledger
+from calc.words import say
 from pages.ui import palette, renderer, text
 
 Dict = dict[str, Any]
@@ -106,8 +107,8 @@ def wrapped(entries: list[str], longest: int = 46) -> list[list[str]]:
     rows: list[list[str]] = [[]]
     for entry in entries:
         words = re.sub("<[^>]*>", "", entry)
-        used = sum(len(re.sub("<[^>]*>", "", e)) + 3 for e in rows[-1])
-        if rows[-1] and used + len(words) > longest:
+        used = sum(text.width(re.sub("<[^>]*>", "", e)) + 3 for e in rows[-1])
+        if rows[-1] and used + text.width(words) > longest:
             rows.append([])
         rows[-1].append(entry)
     return rows
@@ -120,6 +121,11 @@ def legend(*rows: list[str]) -> Dict:
     """
     words = "<br>".join("   ".join(row) for row in rows if row)
     return {"name": "legend", **_box(0, 1, 1.02, 1.1, label=words, align="bottom left")}
+
+
+def hovered(*lines: str, beside: str = "") -> str:
+    """What a chart says under the pointer, in lines, and what stands beside its box."""
+    return f"{'<br>'.join(lines)}<extra>{beside}</extra>"
 
 
 def _range(values: list[ArrayLike], log: bool) -> tuple[list[float], float, float]:
@@ -161,7 +167,7 @@ def batch_axis(upper: float) -> Dict:
     ticks = powers[::stride]
     extent = [0.0, math.log10(upper)]
     return _axis(
-        "Batch (sequences)", extent, True, tickvals=ticks, ticktext=[f"{t:,}" for t in ticks]
+        say("Batch (sequences)"), extent, True, tickvals=ticks, ticktext=[f"{t:,}" for t in ticks]
     )
 
 
@@ -206,27 +212,33 @@ def step_time(
     hover = np.column_stack([step.total * MILLI, *terms.values(), *beside])
     lines: list[Dict] = [
         {
-            "type": "scatter", "mode": "lines", "name": look.label, "x": batch, "y": terms[name],
-            "line": {"color": look.colour, "dash": look.dash, "width": 2}, "hoverinfo": "skip",
+            "type": "scatter", "mode": "lines", "name": say(look.label), "hoverinfo": "skip",
+            "x": batch, "y": terms[name],
+            "line": {"color": look.colour, "dash": look.dash, "width": 2},
         }
         for name, look in looks.items()
     ]  # fmt: skip
     if bound is not None:
         lines.append({
-            "type": "scatter", "mode": "lines", "name": "bound", "x": batch,
+            "type": "scatter", "mode": "lines", "name": say("bound"), "x": batch,
             "y": bound.total * MILLI, "hoverinfo": "skip",
             "line": {"color": ink, "dash": "dash", "width": 1.5},
         })  # fmt: skip
+    whole = say("step")
     spelled = [
-        f"{look.label} %{{customdata[{i}]:.3~r}} ms" for i, look in enumerate(looks.values(), 1)
+        f"{say(look.label)} %{{customdata[{i}]:.3~r}} ms"
+        for i, look in enumerate(looks.values(), 1)
     ]
     if unseen:
-        spelled.append(f"attention FLOPs %{{customdata[{len(terms) + 1}]:.3~r}} ms, not charged")
+        time = f"%{{customdata[{len(terms) + 1}]:.3~r}} ms"
+        spelled.append(say("attention FLOPs {time}, not charged", time=time))
     lines.append({
-        "type": "scatter", "mode": "lines", "name": "step", "x": batch, "y": step.total * MILLI,
+        "type": "scatter", "mode": "lines", "name": whole,
+        "x": batch, "y": step.total * MILLI,
         "line": {"color": ink, "width": 3}, "customdata": hover,
-        "hovertemplate": "batch %{x:,.0f}<br><b>step %{customdata[0]:.3~r} ms</b><br>"
-        + "<br>".join(spelled) + "<extra></extra>",
+        "hovertemplate": hovered(
+            say("batch {n}", n="%{x:,.0f}"), f"<b>{whole} %{{customdata[0]:.3~r}} ms</b>", *spelled
+        ),
     })  # fmt: skip
     extent, low, high = _range([step.total * MILLI, *terms.values()], log)
     if log:
@@ -246,33 +258,39 @@ def step_time(
         shapes.append(_band(compute_bound_from, upper, palette.COMPUTE_BOUND))
         regions.append(
             key(
-                f"compute-bound past {math.floor(compute_bound_from):,}",
+                say("compute-bound past {n:,}", n=math.floor(compute_bound_from)),
                 "rgba(0,158,115,0.55)",
                 "■",
             )
         )
     if max_batch < upper:
         shapes.append(_band(max(max_batch, 1), upper, palette.DOES_NOT_FIT))
-        words = f"does not fit past {max_batch:,}" if max_batch else "does not fit at any batch"
-        regions.append(key(words, "rgba(138,145,155,0.8)", "■"))
-    names = [key("step", ink, "━━")] + [
-        key(look.label, look.colour, DASH_GLYPHS[look.dash]) for look in looks.values()
+        regions.append(key(_misfit(max_batch), "rgba(138,145,155,0.8)", "■"))
+    names = [key(whole, ink, "━━")] + [
+        key(say(look.label), look.colour, DASH_GLYPHS[look.dash]) for look in looks.values()
     ]
     if bound is not None:
-        names.append(key("bound", ink, "╍╍"))
+        names.append(key(say("bound"), ink, "╍╍"))
     rows = wrapped([*names, *regions], 56)
     parts = {name: float(term) for name, term in current.charged().items()}
     layout = _layout(
         batch_axis(upper),
-        _axis("Time per step (ms)", extent, log, **ticks(low, high, log)),
+        _axis(say("Time per step (ms)"), extent, log, **ticks(low, high, log)),
         shapes=[
             *shapes,
             legend(*rows),
-            *_bar(f"This step, {text.si(float(current.total), 's')}", parts, "s"),
+            *_bar(say("This step, {time}", time=text.si(float(current.total), "s")), parts, "s"),
         ],
         legend_rows=len(rows),
     )
     return figure(lines, layout)
+
+
+def _misfit(max_batch: int) -> str:
+    """From where on memory does not hold the batch."""
+    if not max_batch:
+        return say("does not fit at any batch")
+    return say("does not fit past {n:,}", n=max_batch)
 
 
 def marker(x: ArrayLike, y: ArrayLike, label: str, *, right: bool) -> Dict:
@@ -298,9 +316,10 @@ def frontier(
     """Throughput per chip against latency per token, batch running along the curve from 1."""
     ink = palette.INK
     latency, per_chip = curve.latency * MILLI, curve.throughput_per_chip
-    hover = (
-        "batch %{customdata:,.0f}<br>%{x:.3~r} ms per token"
-        "<br>%{y:.3~r} token/s per chip<extra></extra>"
+    hover = hovered(
+        say("batch {n}", n="%{customdata:,.0f}"),
+        say("{time} per token", time="%{x:.3~r} ms"),
+        say("{rate} token/s per chip", rate="%{y:.3~r}"),
     )
     # The dashed part starts at the last batch that fits, so that the curve has no gap.
     beyond = ~curve.fits
@@ -320,7 +339,7 @@ def frontier(
             "line": {"color": ink, "width": 1.5, "dash": "dash"},
         })  # fmt: skip
     lines.append(_milestones(curve, latency, per_chip, float(current.batch), hover, ink))
-    label = f"batch {int(current.batch):,}"
+    label = say("batch {n}", n=text.count(float(current.batch)))
     near_left = float(current.batch) < float(curve.batch[-1]) ** 0.2
     lines.append(
         marker(
@@ -335,19 +354,18 @@ def frontier(
     yrange, ylow, yhigh = _range([c.throughput_per_chip for c in both], log)
     yrange[1] += 0.06 if log else 0.06 * yrange[1]
     yrange[0] -= 0.08 if log else 0.0
-    words = f"does not fit past {max_batch:,}" if max_batch else "does not fit at any batch"
     parts = held.parts()
-    row = [key("fits in memory", ink, "━━")]
+    row = [key(say("fits in memory"), ink, "━━")]
     if beyond.any():
-        row.append(key(words, ink, "┅┅"))
+        row.append(key(_misfit(max_batch), ink, "┅┅"))
     if bound is not None:
-        row.append(key("bound", ink, "╍╍"))
+        row.append(key(say("bound"), ink, "╍╍"))
     layout = _layout(
-        _axis("Time per output token (ms)", xrange, log, **ticks(xlow, xhigh, log)),
-        _axis("Throughput (token/s per chip)", yrange, log, **ticks(ylow, yhigh, log)),
+        _axis(say("Time per output token (ms)"), xrange, log, **ticks(xlow, xhigh, log)),
+        _axis(say("Throughput (token/s per chip)"), yrange, log, **ticks(ylow, yhigh, log)),
         shapes=[
-            legend(row, ["up and to the left is better"]),
-            *_bar(f"Memory, {text.si(held.total, 'B')} in all", parts, "B"),
+            legend(row, [say("up and to the left is better")]),
+            *_bar(say("Memory, {size} in all", size=text.si(held.total, "B")), parts, "B"),
             *_full_mark(held),
         ],
     )
@@ -403,7 +421,8 @@ def _bar(title: str, parts: dict[str, float], unit: str) -> list[Dict]:
         look, end = palette.QUANTITIES[name], start + part / whole
         # The figure alone, or nothing, where the segment is too narrow for more.
         figure, room = text.si(part, unit), part / whole - 0.03
-        fitting = [w for w in (f"{look.label} {figure}", figure) if 0.017 * len(w) < room]
+        whole_words = f"{say(look.label)} {figure}"
+        fitting = [w for w in (whole_words, figure) if 0.017 * text.width(w) < room]
         # Free space is nearly the page's own colour: its text takes the theme's.
         on = {"weight_read": "#ffffff", "weights": "#ffffff", "free": None}.get(name, "#171c26")
         drawn.append(

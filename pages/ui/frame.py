@@ -12,6 +12,7 @@ import streamlit as st
 
 from calc import Scenario
 from calc.layout import Layout
+from calc.words import say
 from pages.ui import link, text
 
 ROOT = Path(__file__).parents[2]
@@ -75,18 +76,29 @@ def metrics(shown: Mapping[str, str]) -> None:
     """A row of figures, two to a row on a phone; a card has no room for a long word."""
     with st.grid(len(shown), min_column_width=128):
         for label, value in shown.items():
-            st.metric(label, "unknown" if value == text.UNKNOWN else value, border=True)
+            unknown = value == text.unknown()
+            st.metric(label, say("unknown") if unknown else value, border=True)
 
 
 def summary(scenario: Scenario) -> str:
     """The scenario in one line."""
     s = scenario
-    return text.plain(
-        f"{s.model.name} · {s.n_chips:,} × {s.chip.name} · {s.weight_format.id} weights, "
-        f"{s.kv_format.id} KV, {s.compute_format.id} compute · batch {s.batch:,} · "
-        f"context {s.context:,} tokens · {s.usable_memory:.0%} of memory · "
-        f"fidelity: {s.fidelity}{_widths(s)}"
+    words = say(
+        "{model} · {n:,} × {chip} · {weights} weights, {kv} KV, {compute} compute · "
+        "batch {batch:,} · context {context:,} tokens · {usable:.0%} of memory · "
+        "fidelity: {fidelity}",
+        model=s.model.name,
+        n=s.n_chips,
+        chip=s.chip.name,
+        weights=s.weight_format.id,
+        kv=s.kv_format.id,
+        compute=s.compute_format.id,
+        batch=s.batch,
+        context=s.context,
+        usable=s.usable_memory,
+        fidelity=s.fidelity,
     )
+    return text.plain(f"{words}{_widths(s)}")
 
 
 def _widths(s: Scenario) -> str:

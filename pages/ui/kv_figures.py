@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calc.words import say
 from pages.ui import figures, palette, text
 
 Array = NDArray[np.float64]
@@ -60,8 +61,9 @@ def against_context(
         data.append({
             "type": "scatter", "mode": "lines", "x": context, "y": series / 1e9, "name": name,
             "line": {"color": colour, "dash": dash, "width": 3 if i == 0 else 2},
-            "hovertemplate": f"{text.plain_html(name)}<br>%{{x:,.0f}} tokens"
-            "<br>%{y:.3~r} GB<extra></extra>",
+            "hovertemplate": figures.hovered(
+                text.plain_html(name), say("{n} tokens", n="%{x:,.0f}"), "%{y:.3~r} GB"
+            ),
         })  # fmt: skip
         rows.append(figures.key(text.plain_html(name), colour, "━━"))
     low = min(float(np.min(series[series > 0])) for series in held.values()) / 1e9
@@ -73,10 +75,11 @@ def against_context(
         "xaxis": {
             "type": "log", "range": [math.log10(context[0]), math.log10(context[-1])],
             "tickvals": tokens, "ticktext": [f"{t // 1024:,}k" for t in tokens],
-            "title": {"text": "Context (tokens, k = 1,024)", "standoff": 8}, "automargin": False,
+            "title": {"text": say("Context (tokens, k = 1,024)"), "standoff": 8},
+            "automargin": False,
         },
         "yaxis": {
-            "type": "log", "range": extent, "title": {"text": "KV cache per sequence (GB)"},
+            "type": "log", "range": extent, "title": {"text": say("KV cache per sequence (GB)")},
             "automargin": False, **figures.ticks(10 ** extent[0], high, True),
         },
         "shapes": [
@@ -84,7 +87,7 @@ def against_context(
             rule("x", now, "dot"),
             figures.legend(
                 *[rows[i : i + 3] for i in range(0, len(rows), 3)],
-                [figures.key("all weights", palette.RULE, "╍╍")],
+                [figures.key(say("all weights"), palette.RULE, "╍╍")],
             ),
         ],
     }  # fmt: skip
@@ -94,12 +97,13 @@ def against_context(
 def intensity(values: Mapping[str, float], ridges: Mapping[str, float]) -> figures.Chart:
     """Arithmetic intensity of decode attention, against the ridge points of the chip."""
     words = {name: text.intensity(value) for name, value in values.items()}
-    drawn = bars(values, words, "Decode attention, FLOP per byte of cache")
+    drawn = bars(values, words, say("Decode attention, FLOP per byte of cache"))
     known = {name: ridge for name, ridge in ridges.items() if ridge > 0}
     reach = max([*values.values(), *known.values()], default=1.0)
     axis = drawn.layout["xaxis"]
     shapes = [
-        rule("x", ridge, "dash", f"ridge {name}, {ridge:,.0f}") for name, ridge in known.items()
+        rule("x", ridge, "dash", say("ridge {format}, {n:,.0f}", format=name, n=ridge))
+        for name, ridge in known.items()
     ]
     wider = {**axis, "range": [axis["range"][0], math.log10(reach) + 0.5]}
     return figures.figure(drawn.data, {**drawn.layout, "xaxis": wider, "shapes": shapes})
@@ -109,12 +113,17 @@ def utilisation(
     length: Array, paged: Array, contiguous: Array, now: float, block: int
 ) -> figures.Chart:
     """Share of reserved cache that holds tokens, paged and contiguous, against mean length."""
-    series = ((f"blocks of {block}", paged, LINES[1]), ("contiguous", contiguous, LINES[0]))
+    series = (
+        (say("blocks of {n}", n=block), paged, LINES[1]),
+        (say("contiguous"), contiguous, LINES[0]),
+    )
     data = [
         {
             "type": "scatter", "mode": "lines", "x": length, "y": 100 * share, "name": name,
             "line": {"color": colour, "dash": dash, "width": 2.5},
-            "hovertemplate": f"{name}<br>%{{x:,.0f}} tokens<br>%{{y:.1f}} %<extra></extra>",
+            "hovertemplate": figures.hovered(
+                name, say("{n} tokens", n="%{x:,.0f}"), "%{y:.1f} %"
+            ),
         }
         for name, share, (colour, dash) in series
     ]  # fmt: skip
@@ -123,12 +132,12 @@ def utilisation(
         **frame(62),
         "xaxis": {
             "type": "log", "range": [math.log10(length[0]), math.log10(length[-1])],
-            "title": {"text": "Mean length (tokens)", "standoff": 8}, "automargin": False,
+            "title": {"text": say("Mean length (tokens)"), "standoff": 8}, "automargin": False,
             **figures.ticks(float(length[0]), float(length[-1]), True),
         },
         "yaxis": {
             "range": [0, 104], "dtick": 20, "automargin": False,
-            "title": {"text": "Reserved cache in use (%)"},
+            "title": {"text": say("Reserved cache in use (%)")},
         },
         "shapes": [rule("x", now, "dot"), figures.legend(keys)],
     }  # fmt: skip

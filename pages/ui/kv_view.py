@@ -9,6 +9,7 @@ import numpy as np
 
 from calc import Model, Scenario, decode, memory, roofline
 from calc.scenario import FIELDS
+from calc.words import say
 from pages.ui import figures, kv_figures, scrubber, sweeps, text
 
 
@@ -34,7 +35,7 @@ def metrics(scenario: Scenario, largest: int) -> list[str]:
         text.kibibytes(scenario.model.kv_bytes_per_token(scenario.kv_format)),
         text.si(float(memory.kv_per_sequence(scenario)), "B"),
         text.count(largest),
-        f"batch {text.significant(decode.kv_equals_weights_batch(scenario))}",
+        say("batch {n}", n=text.significant(decode.kv_equals_weights_batch(scenario))),
         text.intensity(sweeps.intensity(scenario)),
         text.intensity(roofline.ridge_point(scenario.chip, scenario.compute_format)),
     ]

@@ -24,8 +24,10 @@ def current() -> str:
 
 
 def speak() -> None:
-    """Say everything in this run in the reader's language."""
-    words.speak(catalogue(current()).gettext)
+    """Say everything in this run in the reader's language; in a callback, which runs before."""
+    translate = catalogue(current()).gettext
+    # gettext keeps its header under the empty message.
+    words.speak(lambda message: message and translate(message))
 
 
 @cache

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calc.words import marked
 from pages.ui import figures, kv_figures, palette
 
 Array = NDArray[np.float64]
 Line = tuple[Array, palette.Quantity]
 
-TOTAL = palette.Quantity("total", palette.INK)
-BOUND = palette.Quantity("bound", palette.INK, "dash")
+TOTAL = palette.Quantity(marked("total"), palette.INK)
+BOUND = palette.Quantity(marked("bound"), palette.INK, "dash")
 
 
 def chart(

@@ -10,6 +10,7 @@ import streamlit as st
 import presets
 from calc import link
 from calc.scenario import Catalogues
+from calc.words import say
 
 PRESETS: Catalogues = {
     "models": presets.models,
@@ -68,9 +69,9 @@ def notices() -> None:
     if not problems:
         return
     with st.container(border=True, key="link-notice"):
-        st.markdown("**This link was read with changes**")
+        st.markdown(say("**This link was read with changes**"))
         st.markdown("\n".join(f"- {problem.sentence}" for problem in problems))
-        st.button("Dismiss", on_click=lambda: st.session_state.update({_PROBLEMS: []}))
+        st.button(say("Dismiss"), on_click=lambda: st.session_state.update({_PROBLEMS: []}))
 
 
 def widget_values() -> dict[str, Any]:
@@ -83,12 +84,16 @@ def widget_values() -> dict[str, Any]:
 def share() -> None:
     """The explicit link to this page and scenario, ready to copy."""
     # Built only while it is open: the code block is a heavy thing to redraw at every move.
-    with st.popover("Share", icon=":material/link:", key="share", on_change="rerun") as popover:
+    with st.popover(
+        say("Share"), icon=":material/link:", key="share", on_change="rerun"
+    ) as popover:
         if not popover.open:
             return
         st.caption(
-            "Every setting of the sidebar is written out, so the link keeps its meaning when "
-            "defaults change. Switches within a page are not part of it."
+            say(
+                "Every setting of the sidebar is written out, so the link keeps its meaning when "
+                "defaults change. Switches within a page are not part of it."
+            )
         )
         query = link.query_string(widget_values(), explicit=True)
         st.code(f"{st.context.url or ''}?{query}", language=None, wrap_lines=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc.decode import StepTime
+from calc.words import say
 from pages.ui import figures, kv_figures, palette, text
 
 Array = NDArray[np.float64]
@@ -24,15 +25,19 @@ def operators(step: StepTime) -> figures.Chart:
         ("linear_compute", [0.0 if r.cache else r.compute for r in rows]),
         ("attention_compute", [r.compute if r.cache else 0.0 for r in rows]),
     ]
-    names = [r.name for r in rows]
-    words = [f"{text.si(r.time, 's')}, {'compute' if r.compute_bound else 'memory'}" for r in rows]
-    others = {name: float(time) for name, time in step.work.transfers.items()}
+    names = [say(r.name) for r in rows]
+    words = [
+        text.listed([text.si(r.time, "s"), say("compute") if r.compute_bound else say("memory")])
+        for r in rows
+    ]
+    others = {say(name): float(time) for name, time in step.work.transfers.items()}
+    overhead = say(palette.QUANTITIES["overhead"].label)
     if float(step.overhead):
-        others["overhead"] = float(step.overhead)
+        others[overhead] = float(step.overhead)
     reach = max([*(max(r.read, r.compute) for r in rows), *others.values()])
     data = [_bars(names, times, palette.QUANTITIES[quantity]) for quantity, times in sides]
     for name, time in others.items():
-        look = palette.QUANTITIES["overhead" if name == "overhead" else "communication"]
+        look = palette.QUANTITIES["overhead" if name == overhead else "communication"]
         data.append(_bars([name], [time], look))
     labels = [*words, *(text.si(time, "s") for time in others.values())]
     ends = [*(max(r.read, r.compute) for r in rows), *others.values()]
@@ -43,7 +48,7 @@ def operators(step: StepTime) -> figures.Chart:
     })  # fmt: skip
     number = len(rows) + len(others)
     legend = [
-        figures.key(palette.QUANTITIES[q].label, palette.QUANTITIES[q].colour, "■")
+        figures.key(say(palette.QUANTITIES[q].label), palette.QUANTITIES[q].colour, "■")
         for q, times in sides if any(times)
     ]  # fmt: skip
     layout = {
@@ -51,7 +56,7 @@ def operators(step: StepTime) -> figures.Chart:
         "height": 118 + ROW * number,
         "barmode": "group", "bargap": 0.25, "bargroupgap": 0.0,
         "xaxis": {
-            "title": {"text": "Time per step (ms)", "standoff": 8},
+            "title": {"text": say("Time per step (ms)"), "standoff": 8},
             "automargin": False, "range": [0, 1.9 * reach * figures.MILLI], "nticks": 6,
         },
         "yaxis": {
@@ -66,11 +71,11 @@ def operators(step: StepTime) -> figures.Chart:
 def _bars(names: list[str], times: list[float], look: palette.Quantity) -> dict[str, Any]:
     kept = [(n, t) for n, t in zip(names, times, strict=True) if t > 0]
     return {
-        "type": "bar", "orientation": "h", "name": look.label, "width": 0.34,
+        "type": "bar", "orientation": "h", "name": say(look.label), "width": 0.34,
         "offset": 0.0 if "FLOPs" in look.label else -0.34,
         "y": [n for n, _ in kept], "x": [t * figures.MILLI for _, t in kept],
         "marker": {"color": look.colour},
-        "hovertemplate": f"%{{y}}<br>{look.label} %{{x:.3~r}} ms<extra></extra>",
+        "hovertemplate": f"%{{y}}<br>{say(look.label)} %{{x:.3~r}} ms<extra></extra>",
     }  # fmt: skip
 
 
@@ -79,25 +84,27 @@ def expert_traffic(
 ) -> figures.Chart:
     """Share of the routed experts that a step reads, between its two limits."""
     blue = palette.QUANTITIES["weights"].colour
-    hover = "batch %{x:,.0f}<br>%{y:.3~r} % of the routed weights<extra></extra>"
+    hover = figures.hovered(
+        say("batch {n}", n="%{x:,.0f}"), say("{n} % of the routed weights", n="%{y:.3~r}")
+    )
     data = [{
         "type": "scatter", "mode": "lines", "x": batch, "y": 100 * share, "hovertemplate": hover,
         "line": {"color": blue, "width": 3},
     }]  # fmt: skip
-    legend = [figures.key("read in a step", blue, "━━")]
+    legend = [figures.key(say("read in a step"), blue, "━━")]
     if uniform is not None:
         data.append({
             "type": "scatter", "mode": "lines", "x": batch, "y": 100 * uniform,
             "hoverinfo": "skip", "line": {"color": blue, "width": 1.5, "dash": "dash"},
         })  # fmt: skip
-        legend.append(figures.key("uniform routing", blue, "╍╍"))
-    legend.append(figures.key("top-k: all tokens agree", palette.RULE, "┅┅"))
+        legend.append(figures.key(say("uniform routing"), blue, "╍╍"))
+    legend.append(figures.key(say("top-k: all tokens agree"), palette.RULE, "┅┅"))
     data.append(figures.marker(now[0], 100 * now[1], f"{100 * now[1]:.3g} %", right=now[0] < 64))
     layout = {
         **kv_figures.frame(62),
         "xaxis": figures.batch_axis(float(2 ** math.ceil(math.log2(batch[-1])))),
         "yaxis": {
-            "title": {"text": "Routed experts read (%)"}, "tickvals": [0, 20, 40, 60, 80, 100],
+            "title": {"text": say("Routed experts read (%)")}, "tickvals": [0, 20, 40, 60, 80, 100],
             "range": [0, 118], "automargin": False,
         },
         "shapes": [kv_figures.rule("y", 100 * least, "dot"), figures.legend(legend)],

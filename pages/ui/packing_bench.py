@@ -8,25 +8,27 @@ from typing import Any
 import streamlit as st
 
 from calc import packing
+from calc.words import marked, say
 from pages.ui import capacity_figures, figures, solver, text
 
 GOALS: dict[packing.Objective, str] = {
-    "most": "most replicas served",
-    "fewest": "all, on the fewest devices",
-    "cheapest": "all, on the cheapest devices",
+    "most": marked("most replicas served"),
+    "fewest": marked("all, on the fewest devices"),
+    "cheapest": marked("all, on the cheapest devices"),
 }
 Columns = dict[str, list[Any]]
 
+# What the tables start with, by the messages that their columns are called by.
 _MODELS: Columns = {
-    "Model": ["13B int8", "70B int8", "8B bf16"],
-    "Size (GB)": [13.0, 70.6, 16.1],
-    "Replicas": [4.0, 2.0, 3.0],
+    marked("Model"): ["13B int8", "70B int8", "8B bf16"],
+    marked("Size (GB)"): [13.0, 70.6, 16.1],
+    marked("Replicas"): [4.0, 2.0, 3.0],
 }
 _DEVICES: Columns = {
-    "Device": ["A100 40 GB", "H100 80 GB"],
-    "Memory (GB)": [40.0, 80.0],
-    "USD per hour": [1.2, 2.95],
-    "Devices": [3.0, 3.0],
+    marked("Device"): ["A100 40 GB", "H100 80 GB"],
+    marked("Memory (GB)"): [40.0, 80.0],
+    marked("USD per hour"): [1.2, 2.95],
+    marked("Devices"): [3.0, 3.0],
 }
 
 Rows = list[dict[str, Any]]
@@ -36,16 +38,16 @@ SECONDS = 3.0
 
 def section() -> None:
     """Two tables to type into, a goal, and the placement."""
-    st.caption("Sizes with cache and runtime, as you mean to reserve them. Rows can be added.")
+    st.caption(say("Sizes with cache and runtime, as you mean to reserve them. Rows can be added."))
     left, right = st.columns(2)
     with left:
         models = _edited(_MODELS, "packing-models")
     with right:
         devices = _edited(_DEVICES, "packing-devices")
     goal = st.segmented_control(
-        "Goal",
+        say("Goal"),
         list(GOALS),
-        format_func=GOALS.__getitem__,
+        format_func=lambda goal: say(GOALS[goal]),
         default="most",
         required=True,
         key="packing-goal",
@@ -55,25 +57,28 @@ def section() -> None:
         items, pool = _items(models), _devices(devices)
         packing.check(items, pool)
     except packing.PackingError as error:
-        st.warning(f"Nothing is placed: {text.plain(str(error))}.")
+        st.warning(say("Nothing is placed: {reason}.", reason=text.plain(str(error))))
         return
     lost = [item for item in packing.hopeless(items, pool) if item.replicas]
     if lost:
-        names = text.plain(", ".join(item.name for item in lost))
-        st.warning(f"Fits on no device: {names}.")
+        names = text.plain(text.listed(item.name for item in lost))
+        st.warning(say("Fits on no device: {names}.", names=names))
         if goal != "most":
             return
     try:
-        placed = _solved(items, pool, goal)
+        with st.spinner(say("Placing replicas …")):
+            placed = _solved(items, pool, goal)
     except packing.PackingError as error:
-        st.warning(f"No placement: {text.plain(str(error))}.")
+        st.warning(say("No placement: {reason}.", reason=text.plain(str(error))))
         return
     st.markdown(_verdict(placed, pool))
     if placed.loads:
         figures.show(
             capacity_figures.placement(placed),
             key="packing-chart",
-            alt=f"Replicas on each device. {_verdict(placed, pool).replace('*', '')}",
+            alt=text.sentences(
+                say("Replicas on each device."), _verdict(placed, pool).replace("*", "")
+            ),
         )
 
 
@@ -83,7 +88,12 @@ def _edited(start: Columns, key: str) -> Rows:
     if key not in st.session_state:
         # The widget is new on the page and its own edits are gone: it starts from the last state.
         st.session_state[begun] = st.session_state.get(last, start)
-    edited = st.data_editor(st.session_state[begun], num_rows="dynamic", key=key)
+    edited = st.data_editor(
+        st.session_state[begun],
+        num_rows="dynamic",
+        key=key,
+        column_config={name: st.column_config.Column(say(name)) for name in start},
+    )
     columns = {name: list(edited[name]) for name in start}
     st.session_state[last] = columns
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
@@ -92,27 +102,33 @@ def _edited(start: Columns, key: str) -> Rows:
 def _number(row: dict[str, Any], column: str) -> float:
     value = row[column]
     if value is None or (isinstance(value, float) and math.isnan(value)):
-        raise packing.PackingError(f"{_name(row)}: {column} is empty")
+        raise packing.PackingError(
+            say("{name}: {column} is empty", name=_name(row), column=say(column))
+        )
     return float(value)
 
 
 def _positive(row: dict[str, Any], column: str) -> float:
     value = _number(row, column)
     if value <= 0:
-        raise packing.PackingError(f"{_name(row)}: {column} is not above 0")
+        raise packing.PackingError(
+            say("{name}: {column} is not above 0", name=_name(row), column=say(column))
+        )
     return value
 
 
 def _whole(row: dict[str, Any], column: str) -> int:
     value = _number(row, column)
     if value % 1:
-        raise packing.PackingError(f"{_name(row)}: {column} is not a whole number")
+        raise packing.PackingError(
+            say("{name}: {column} is not a whole number", name=_name(row), column=say(column))
+        )
     return int(value)
 
 
 def _name(row: dict[str, Any]) -> str:
     first = next(iter(row.values()))
-    return str(first) if first else "a row without a name"
+    return str(first) if first else say("a row without a name")
 
 
 def _items(rows: Rows) -> tuple[packing.Item, ...]:
@@ -135,7 +151,7 @@ def _devices(rows: Rows) -> tuple[packing.Device, ...]:
 
 
 # The program is solved again only when a table or the goal changes, not at every slider move.
-@st.cache_data(show_spinner="Placing replicas …", max_entries=200)
+@st.cache_data(show_spinner=False, max_entries=200)
 def _solved(
     items: tuple[packing.Item, ...], devices: tuple[packing.Device, ...], goal: packing.Objective
 ) -> packing.Placement:
@@ -145,13 +161,23 @@ def _solved(
 def _verdict(placed: packing.Placement, devices: tuple[packing.Device, ...]) -> str:
     wanted = sum(item.replicas for item in placed.items)
     number = sum(device.count for device in devices)
-    proof = "" if placed.proven else f" Best found in {SECONDS:g} s, not proven to be the best."
+    proof = (
+        ""
+        if placed.proven
+        else say("Best found in {seconds:g} s, not proven to be the best.", seconds=SECONDS)
+    )
     missing = {
         item.name: count for item, count in zip(placed.items, placed.unplaced, strict=True) if count
     }
-    without = text.plain(", ".join(f"{count} × {name}" for name, count in missing.items()))
-    left = f"; without a place: {without}" if missing else ""
-    return (
-        f"**{placed.served} of {wanted} replicas** lie on {len(placed.loads)} of {number} devices, "
-        f"{text.usd(placed.cost)} an hour{left}.{proof}"
+    lie = say(
+        "**{served} of {wanted} replicas** lie on {used} of {n} devices, {price} an hour",
+        served=placed.served,
+        wanted=wanted,
+        used=len(placed.loads),
+        n=number,
+        price=text.usd(placed.cost),
     )
+    without = text.plain(text.listed(f"{count} × {name}" for name, count in missing.items()))
+    if missing:
+        lie = text.clauses([lie, say("without a place: {replicas}", replicas=without)])
+    return text.sentences(say("{statements}.", statements=lie), proof)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from calc.words import marked
+
 
 @dataclass(frozen=True)
 class Quantity:
-    """How one quantity looks and is called."""
+    """How one quantity looks, and the message that it is called by."""
 
     label: str
     colour: str
@@ -18,18 +20,18 @@ class Quantity:
 
 
 QUANTITIES = {
-    "weight_read": Quantity("weight read", "#0072B2"),
-    "kv_read": Quantity("KV read", "#E69F00", "dash"),
-    "linear_compute": Quantity("linear FLOPs", "#009E73", "dot"),
-    "attention_compute": Quantity("attention FLOPs", "#56B4E9", "dashdot"),
-    "communication": Quantity("communication", "#CC79A7", "longdash"),
-    "overhead": Quantity("overhead", "#8a919b", "longdashdot"),
-    "weights": Quantity("weights", "#0072B2"),
-    "kv_cache": Quantity("KV cache", "#E69F00"),
-    "activations": Quantity("activations", "#56B4E9"),
-    "runtime": Quantity("runtime", "#8a6d00"),
-    "free": Quantity("free", "rgba(138,145,155,0.25)"),
-    "reserved": Quantity("kept back", "rgba(138,145,155,0.55)"),
+    "weight_read": Quantity(marked("weight read"), "#0072B2"),
+    "kv_read": Quantity(marked("KV read"), "#E69F00", "dash"),
+    "linear_compute": Quantity(marked("linear FLOPs"), "#009E73", "dot"),
+    "attention_compute": Quantity(marked("attention FLOPs"), "#56B4E9", "dashdot"),
+    "communication": Quantity(marked("communication"), "#CC79A7", "longdash"),
+    "overhead": Quantity(marked("overhead"), "#8a919b", "longdashdot"),
+    "weights": Quantity(marked("weights"), "#0072B2"),
+    "kv_cache": Quantity(marked("KV cache"), "#E69F00"),
+    "activations": Quantity(marked("activations"), "#56B4E9"),
+    "runtime": Quantity(marked("runtime"), "#8a6d00"),
+    "free": Quantity(marked("free"), "rgba(138,145,155,0.25)"),
+    "reserved": Quantity(marked("kept back"), "rgba(138,145,155,0.55)"),
 }
 
 COMPUTE_BOUND = "rgba(0,158,115,0.16)"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import Scenario, prefill
+from calc.words import say
 from pages.ui import figures, lines, palette, text
 
 Array = NDArray[np.float64]
@@ -20,25 +21,25 @@ def against_prompt(scenario: Scenario, total: float) -> figures.Chart:
     length = _lengths(scenario.prompt)
     terms = prefill.terms(scenario, length)
     shown: dict[str, lines.Line] = {
-        "prompt": (prefill.prompt_time(scenario, length, _known(scenario, length)).total,
+        say("prompt"): (prefill.prompt_time(scenario, length, _known(scenario, length)).total,
                    lines.TOTAL),
-        "linear FLOPs": (terms.linear_compute, _LOOKS["linear_compute"]),
-        "attention FLOPs": (terms.attention_compute, _LOOKS["attention_compute"]),
-        "weights and cache": (terms.read, _LOOKS["weight_read"]),
+        say("linear FLOPs"): (terms.linear_compute, _LOOKS["linear_compute"]),
+        say("attention FLOPs"): (terms.attention_compute, _LOOKS["attention_compute"]),
+        say("weights and cache"): (terms.read, _LOOKS["weight_read"]),
     }  # fmt: skip
     if terms.communication.any():
-        shown["communication"] = (terms.communication, _LOOKS["communication"])
+        shown[say("communication")] = (terms.communication, _LOOKS["communication"])
     if scenario.fidelity != "bound":
         textbook = replace(scenario, fidelity="bound")
         bound = prefill.prompt_time(textbook, length, _known(scenario, length)).total
-        shown["bound"] = (bound, lines.BOUND)
+        shown[say("bound")] = (bound, lines.BOUND)
     overtakes = prefill.attention_overtakes(scenario.model)
-    rules = [("x", overtakes, f"attention leads from {overtakes:,.0f}")]
+    rules = [("x", overtakes, say("attention leads from {n:,.0f}", n=overtakes))]
     return lines.chart(
         length,
         shown,
-        x_title="Prompt (tokens, k = 1,024)",
-        y_title="Time to read the prompt (s)",
+        x_title=say("Prompt (tokens, k = 1,024)"),
+        y_title=say("Time to read the prompt (s)"),
         unit="s",
         now=(scenario.prompt, total, text.si(total, "s")),
         rules=rules if overtakes < length[-1] else (),
@@ -68,26 +69,26 @@ def against_chunk(scenario: Scenario, largest: float, free: float) -> figures.Ch
     step = prefill.chunked_step(scenario, size)
     own = min(scenario.chunk, scenario.prompt)
     here = float(prefill.chunked_step(scenario, own).total)
-    marks = [("y", 1e3 * scenario.tpot_target, "wanted")]
+    marks = [("y", 1e3 * scenario.tpot_target, say("wanted"))]
     if 1 < free < size[-1]:
-        marks.append(("x", free, f"free for the weights up to {free:,.0f}"))
+        marks.append(("x", free, say("free for the weights up to {n:,.0f}", n=free)))
     if 1 < largest < size[-1]:
-        marks.append(("x", largest, f"TPOT held up to {largest:,.0f}"))
+        marks.append(("x", largest, say("TPOT held up to {n:,.0f}", n=largest)))
     shown: dict[str, lines.Line] = {
-        "step with a chunk": (1e3 * step.total, lines.TOTAL),
-        "linear FLOPs": (1e3 * step.linear_compute, _LOOKS["linear_compute"]),
-        "attention FLOPs": (1e3 * step.attention_compute, _LOOKS["attention_compute"]),
-        "weight read": (1e3 * step.weight_read, _LOOKS["weight_read"]),
-        "KV read": (1e3 * step.kv_read, _LOOKS["kv_read"]),
+        say("step with a chunk"): (1e3 * step.total, lines.TOTAL),
+        say("linear FLOPs"): (1e3 * step.linear_compute, _LOOKS["linear_compute"]),
+        say("attention FLOPs"): (1e3 * step.attention_compute, _LOOKS["attention_compute"]),
+        say("weight read"): (1e3 * step.weight_read, _LOOKS["weight_read"]),
+        say("KV read"): (1e3 * step.kv_read, _LOOKS["kv_read"]),
     }
     if scenario.fidelity != "bound":
         bound = prefill.chunked_step(replace(scenario, fidelity="bound"), size).total
-        shown["bound"] = (1e3 * bound, lines.BOUND)
+        shown[say("bound")] = (1e3 * bound, lines.BOUND)
     return lines.chart(
         size,
         shown,
-        x_title="Prompt tokens in one decode step",
-        y_title="Time per output token meanwhile (ms)",
+        x_title=say("Prompt tokens in one decode step"),
+        y_title=say("Time per output token meanwhile (ms)"),
         unit="ms",
         now=(own, 1e3 * here, text.si(here, "s")),
         rules=marks,
@@ -103,9 +104,9 @@ def against_prefix(scenario: Scenario) -> figures.Chart:
     here = float(prefill.prompt_time(scenario).total)
     figure = lines.chart(
         np.maximum(prefix, 1.0),
-        {"time left": (100 * left / whole, lines.TOTAL)},
-        x_title="Prefix cached (tokens)",
-        y_title="Time left of the prompt (%)",
+        {say("time left"): (100 * left / whole, lines.TOTAL)},
+        x_title=say("Prefix cached (tokens)"),
+        y_title=say("Time left of the prompt (%)"),
         unit="%",
         now=(max(scenario.prefix_hit, 1), 100 * here / whole, f"{100 * here / whole:.3g} %"),
         log_y=False,

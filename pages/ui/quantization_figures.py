@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import decode, quantization
+from calc.words import say
 from pages.ui import figures, kv_figures, palette, text
 
 Array = NDArray[np.float64]
@@ -28,8 +29,10 @@ def step_lines(now: decode.StepTime, then: decode.StepTime, name: str) -> figure
                 "y": getattr(step, term) * figures.MILLI, "opacity": opacity,
                 "line": {"color": look.colour, "width": width,
                          "dash": "dot" if step is now else "solid"},
-                "hovertemplate": f"{look.label}<br>batch %{{x:,.0f}}<br>%{{y:.3~r}} ms"
-                f"<extra>{'now' if step is now else 'then'}</extra>",
+                "hovertemplate": figures.hovered(
+                    say(look.label), say("batch {n}", n="%{x:,.0f}"), "%{y:.3~r} ms",
+                    beside=say("now") if step is now else say("then"),
+                ),
             })  # fmt: skip
     values = np.concatenate([np.asarray(trace["y"], dtype=float) for trace in data])
     top = float(np.nanmax(values, initial=1e-6))
@@ -38,13 +41,13 @@ def step_lines(now: decode.StepTime, then: decode.StepTime, name: str) -> figure
         **_frame(),
         "xaxis": figures.batch_axis(float(2 ** math.ceil(math.log2(batch[-1])))),
         "yaxis": {
-            "type": "log", "range": extent, "title": {"text": "Time (ms)"}, "automargin": False,
-            **figures.ticks(10 ** extent[0], top, True),
+            "type": "log", "range": extent, "title": {"text": say("Time (ms)")},
+            "automargin": False, **figures.ticks(10 ** extent[0], top, True),
         },
         "shapes": [
             figures.legend(
                 [f"<b>{text.plain_html(name)}</b>"],
-                [figures.key(palette.QUANTITIES[n].label, palette.QUANTITIES[n].colour, "━━")
+                [figures.key(say(palette.QUANTITIES[n].label), palette.QUANTITIES[n].colour, "━━")
                  for n in figures.TERMS],
             )
         ],
@@ -62,8 +65,10 @@ def frontiers(now: decode.Frontier, then: decode.Frontier, name: str) -> figures
         data.append({
             "type": "scatter", "mode": "lines", "x": x, "y": y, "customdata": curve.batch,
             "line": {"color": palette.INK, "width": width, "dash": dash},
-            "hovertemplate": "batch %{customdata:,.0f}<br>%{x:.3~r} ms<br>%{y:.3~r} token/s per "
-            "chip<extra></extra>",
+            "hovertemplate": figures.hovered(
+                say("batch {n}", n="%{customdata:,.0f}"), "%{x:.3~r} ms",
+                say("{rate} token/s per chip", rate="%{y:.3~r}"),
+            ),
         })  # fmt: skip
     low_x, high_x = _bounds([x for x, _ in spans])
     low_y, high_y = _bounds([y for _, y in spans])
@@ -71,18 +76,18 @@ def frontiers(now: decode.Frontier, then: decode.Frontier, name: str) -> figures
         **_frame(),
         "xaxis": {
             "type": "log", "range": [math.log10(low_x) - 0.05, math.log10(high_x) + 0.05],
-            "title": {"text": "Time per token (ms)", "standoff": 8}, "automargin": False,
+            "title": {"text": say("Time per token (ms)"), "standoff": 8}, "automargin": False,
             **figures.ticks(low_x, high_x, True),
         },
         "yaxis": {
             "type": "log", "range": [math.log10(low_y) - 0.05, math.log10(high_y) + 0.1],
-            "title": {"text": "Token/s per chip"}, "automargin": False,
+            "title": {"text": say("Token/s per chip")}, "automargin": False,
             **figures.ticks(low_y, high_y, True),
         },
         "shapes": [
             figures.legend([f"<b>{text.plain_html(name)}</b>"],
-                           [figures.key("then", palette.INK, "━━"),
-                            figures.key("now", palette.INK, "┅┅")])
+                           [figures.key(say("then"), palette.INK, "━━"),
+                            figures.key(say("now"), palette.INK, "┅┅")])
         ],
     }  # fmt: skip
     return figures.figure(data, layout)
@@ -110,27 +115,29 @@ def tensor(result: quantization.Quantized) -> figures.Chart:
             "marker": {"size": 3, "symbol": "square"},
             "x": at,
             "y": restored,
-            "name": "reconstructed",
+            "name": say("reconstructed"),
             "line": {"color": "#D55E00", "width": 2, "shape": "hvh"},
-            "hovertemplate": "value %{x}: %{y:.4~r} reconstructed<extra></extra>",
+            "hovertemplate": say("value {i}: {value} reconstructed", i="%{x}", value="%{y:.4~r}")
+            + "<extra></extra>",
         },
         {
             "type": "scatter",
             "mode": "markers",
             "x": at,
             "y": original,
-            "name": "original",
+            "name": say("original"),
             "marker": {"color": "#0072B2", "size": 5},
-            "hovertemplate": "value %{x}: %{y:.4~r}<extra></extra>",
+            "hovertemplate": say("value {i}: {value}", i="%{x}", value="%{y:.4~r}")
+            + "<extra></extra>",
         },
     ]
     layout = {
         **kv_figures.frame(66),
-        "xaxis": {"title": {"text": f"Value (first {len(at)})", "standoff": 8},
+        "xaxis": {"title": {"text": say("Value (first {n})", n=len(at)), "standoff": 8},
                   "automargin": False, "range": [-1, len(at)], "nticks": 8},
-        "yaxis": {"title": {"text": "Original and reconstructed"}, "automargin": False},
-        "shapes": [figures.legend([figures.key("original", "#0072B2", "●"),
-                                   figures.key("reconstructed", "#D55E00", "━━")])],
+        "yaxis": {"title": {"text": say("Original and reconstructed")}, "automargin": False},
+        "shapes": [figures.legend([figures.key(say("original"), "#0072B2", "●"),
+                                   figures.key(say("reconstructed"), "#D55E00", "━━")])],
     }  # fmt: skip
     return figures.figure(data, layout)
 
@@ -149,16 +156,17 @@ def error(result: quantization.Quantized) -> figures.Chart:
     data.append({
         "type": "scatter", "mode": "markers", "x": at, "y": wrong,
         "marker": {"color": "#CC79A7", "size": 5},
-        "hovertemplate": "value %{x}: error %{y:.3~r}<extra></extra>",
+        "hovertemplate": say("value {i}: error {value}", i="%{x}", value="%{y:.3~r}")
+        + "<extra></extra>",
     })  # fmt: skip
     reach = float(np.max(np.abs(np.concatenate([wrong, bound])), initial=0.0)) or 1.0
     layout = {
         **kv_figures.frame(76),
-        "xaxis": {"title": {"text": f"Value (first {len(at)})", "standoff": 8},
+        "xaxis": {"title": {"text": say("Value (first {n})", n=len(at)), "standoff": 8},
                   "automargin": False, "range": [-1, len(at)], "nticks": 8},
-        "yaxis": {"title": {"text": "Error"}, "range": [-1.25 * reach, 1.25 * reach],
+        "yaxis": {"title": {"text": say("Error")}, "range": [-1.25 * reach, 1.25 * reach],
                   "automargin": False},
-        "shapes": [figures.legend([figures.key("error", "#CC79A7", "●"),
-                                   figures.key("± half a step", palette.RULE, "╍╍")])],
+        "shapes": [figures.legend([figures.key(say("error"), "#CC79A7", "●"),
+                                   figures.key(say("± half a step"), palette.RULE, "╍╍")])],
     }  # fmt: skip
     return figures.figure(data, layout)

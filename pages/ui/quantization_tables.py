@@ -7,19 +7,24 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from calc import Scenario, capacity, precision, quantization
+from calc.words import marked, say
 from pages.ui import tables, text
 from presets import formats
 
-LABELS = {"weight_format": "Weights", "kv_format": "KV cache", "compute_format": "Compute"}
+LABELS = {
+    "weight_format": marked("Weights"),
+    "kv_format": marked("KV cache"),
+    "compute_format": marked("Compute"),
+}
 
 _ROWS: Mapping[str, tuple[str, Callable[[float], str]]] = {
-    "weight_read": ("Weight read", lambda v: text.si(v, "s")),
-    "linear_compute": ("Linear FLOPs", lambda v: text.si(v, "s")),
-    "kv_read": ("KV read", lambda v: text.si(v, "s")),
-    "critical_batch": ("Critical batch", lambda v: text.count(v // 1)),
-    "max_batch": ("Largest batch", text.count),
-    "step_time": ("Step time", lambda v: text.si(v, "s")),
-    "throughput_per_chip": ("Token/s per chip", text.rate),
+    "weight_read": (marked("Weight read"), lambda v: text.si(v, "s")),
+    "linear_compute": (marked("Linear FLOPs"), lambda v: text.si(v, "s")),
+    "kv_read": (marked("KV read"), lambda v: text.si(v, "s")),
+    "critical_batch": (marked("Critical batch"), lambda v: text.count(v // 1)),
+    "max_batch": (marked("Largest batch"), text.count),
+    "step_time": (marked("Step time"), lambda v: text.si(v, "s")),
+    "throughput_per_chip": (marked("Token/s per chip"), text.rate),
 }
 
 
@@ -38,11 +43,12 @@ def moves(
             change = text.change(after, before)
             words = f"{shown(after)} ({change})" if change else shown(after)
             cells.append(text.plain(words) if precision.differ(after, before) else "–")
-        rows.append([label, *cells])
+        rows.append([say(label), *cells])
     heads = [
-        f"{LABELS[switch]} → {text.plain(getattr(s, switch).id)}" for switch, s in changed.items()
+        f"{say(LABELS[switch])} → {text.plain(getattr(s, switch).id)}"
+        for switch, s in changed.items()
     ]
-    return tables.markdown(["", "Now", *heads], rows, " rrrr")
+    return tables.markdown(["", say("Now"), *heads], rows, " rrrr")
 
 
 def format_bits(scenario: Scenario) -> tables.Table:
@@ -59,8 +65,8 @@ def format_bits(scenario: Scenario) -> tables.Table:
         ]
         for item in formats.values()
     ]
-    head = ["Format", "What it is", "Bits, metadata in", "Group", "Weights of this model",
-            "KV per token"]  # fmt: skip
+    head = [say("Format"), say("What it is"), say("Bits, metadata in"), say("Group"),
+            say("Weights of this model"), say("KV per token")]  # fmt: skip
     return tables.table(head, rows)
 
 
@@ -70,10 +76,13 @@ def mixed(scenario: Scenario) -> str:
     if not s.model.routed_params:
         return ""
     size = capacity.mixed_weights(s.model, s.weight_format, formats["bf16"])
-    return (
-        f"With the routed experts in {text.plain(s.weight_format.id)} and the rest in bf16, as "
-        f"some checkpoints are published, {text.plain(s.model.name)} weighs "
-        f"{text.si(size, 'B')} ({size / 2**30:,.1f} GiB)."
+    return say(
+        "With the routed experts in {format} and the rest in bf16, as some checkpoints are "
+        "published, {model} weighs {size} ({gib:,.1f} GiB).",
+        format=text.plain(s.weight_format.id),
+        model=text.plain(s.model.name),
+        size=text.si(size, "B"),
+        gib=size / 2**30,
     )
 
 
@@ -83,22 +92,28 @@ def grid(result: quantization.Quantized, bits: int) -> str:
     per_scale = result.values_per_scale
     cost = float(quantization.effective_bits(bits, per_scale, 16, bits if np.any(zero) else 0))
     rows = [
-        ["Scale", _span(scale), f"{scale.size:,} in all, one to {per_scale:,.0f} values"],
-        ["Zero point", _span(np.asarray(zero, dtype=float)), "code that stands for 0"],
-        ["Codes", f"{text.tiny(result.grid.q_min)} to {result.grid.q_max}", ""],
-        ["Largest error", text.tiny(result.max_error), f"bound s/2: {text.tiny(_top(result))}"],
-        ["Mean square error", text.tiny(result.mean_square_error),
-         f"of uniform noise s²/12: {text.tiny(result.uniform_noise)}"],
-        ["Signal to noise", text.decibel(result.sqnr),
-         f"of uniform noise: {text.decibel(result.uniform_sqnr)}"],
-        ["Bits per value", f"{cost:.4g}", "with a 16-bit scale, and a zero point where there is"],
+        [say("Scale"), _span(scale),
+         say("{n:,} in all, one to {values:,.0f} values", n=scale.size, values=per_scale)],
+        [say("Zero point"), _span(np.asarray(zero, dtype=float)), say("code that stands for 0")],
+        [say("Codes"),
+         say("{low} to {high}", low=text.tiny(result.grid.q_min), high=result.grid.q_max), ""],
+        [say("Largest error"), text.tiny(result.max_error),
+         say("bound s/2: {value}", value=text.tiny(_top(result)))],
+        [say("Mean square error"), text.tiny(result.mean_square_error),
+         say("of uniform noise s²/12: {value}", value=text.tiny(result.uniform_noise))],
+        [say("Signal to noise"), text.decibel(result.sqnr),
+         say("of uniform noise: {value}", value=text.decibel(result.uniform_sqnr))],
+        [say("Bits per value"), f"{cost:.4g}",
+         say("with a 16-bit scale, and a zero point where there is")],
     ]  # fmt: skip
-    return tables.markdown(["", "Value", ""], rows, " r ")
+    return tables.markdown(["", say("Value"), ""], rows, " r ")
 
 
 def _span(values: np.ndarray) -> str:
     low, high = float(np.min(values)), float(np.max(values))
-    return text.tiny(low) if low == high else f"{text.tiny(low)} to {text.tiny(high)}"
+    if low == high:
+        return text.tiny(low)
+    return say("{low} to {high}", low=text.tiny(low), high=text.tiny(high))
 
 
 def _top(result: quantization.Quantized) -> float:
@@ -113,4 +128,5 @@ def values(result: quantization.Quantized, number: int = 12) -> str:
         [text.tiny(float(x)), text.tiny(int(q)), text.tiny(float(back)), text.tiny(float(wrong))]
         for x, q, back, wrong in zip(*columns, strict=True)
     ]
-    return tables.markdown(["Value", "Code", "Reconstructed", "Error"], rows, "rrrr")
+    head = [say("Value"), say("Code"), say("Reconstructed"), say("Error")]
+    return tables.markdown(head, rows, "rrrr")

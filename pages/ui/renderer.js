@@ -148,15 +148,21 @@ const CONFIG = {
   // Nothing leaves this machine: no button to share a chart elsewhere.
   showSendToCloud: false,
   modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d", "sendChartToCloud"],
-  modeBarButtonsToAdd: [SAVE, FULLSCREEN],
 };
+
+// The same in the reader's words, which plotly.js finds by its own.
+function spoken(words) {
+  const buttons = [SAVE, FULLSCREEN].map((button) => ({ ...button, title: words[button.name] }));
+  const locales = { reader: { dictionary: words } };
+  return { ...CONFIG, modeBarButtonsToAdd: buttons, locale: "reader", locales };
+}
 
 async function draw(host, shown) {
   let plotly;
   try {
     plotly = await library(shown.library);
   } catch {
-    host.textContent = "The chart library did not load. The next change tries again.";
+    host.textContent = shown.words["The chart library did not load. The next change tries again."];
     host.dataset.failed = "yes";
     return;
   }
@@ -173,7 +179,7 @@ async function draw(host, shown) {
   host.revision = layout.uirevision = shown.revision;
   hide(host, data);
   layout.width = host.clientWidth || undefined;
-  await plotly.react(host, data, layout, CONFIG);
+  await plotly.react(host, data, layout, spoken(shown.words));
   host.previewed = false;
   drawLegend(host, legend);
   // On paper a chart may have to be narrower than on screen.

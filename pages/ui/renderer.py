@@ -16,6 +16,7 @@ import plotly
 import streamlit as st
 from streamlit.components.v1 import declare_component
 
+from calc.words import marked, say
 from pages.ui import palette
 
 HERE = Path(__file__).parent
@@ -25,6 +26,20 @@ STOCK = os.environ.get("LEDGER_STOCK_CHARTS") == "1"
 
 # Never mounted: it only gives the library's file a route, on every run, as each server needs it.
 _LIBRARY = Path(plotly.__file__).parent / "package_data"
+# What the component and plotly.js say themselves.
+_WORDS = (
+    marked("The chart library did not load. The next change tries again."),
+    marked("Fullscreen"),
+    marked("Save as SVG"),
+    marked("Zoom"),
+    marked("Pan"),
+    marked("Zoom in"),
+    marked("Zoom out"),
+    marked("Reset axes"),
+    marked("Double-click to zoom back out"),
+    marked("Image download succeeded"),
+    marked("Sorry, there was a problem downloading your image!"),
+)
 _HTML = """
 <div class="ledger-chart"><div class="ledger-legend"></div><div class="ledger-plot"></div></div>
 """
@@ -89,6 +104,7 @@ def show(
             "spec": figure.to_json(),
             "chart": key,
             "alt": alt,
+            "words": {message: say(message) for message in _WORDS},
             "ink": palette.INK,
             "height": figure.layout["height"],
             "revision": revision or key,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import Scenario, sharding
+from calc.words import marked, say
 from pages.ui import figures, lines, palette, text
 
 Array = NDArray[np.float64]
@@ -34,19 +35,19 @@ def against_width(scenario: Scenario) -> figures.Chart:
     own = float(sharding.by_width(scenario, at).step.total)
     # A scenario of several groups or stages is another replica than those drawn.
     here = (at, 1e3 * own, text.si(own, "s")) if at == scenario.n_chips else None
-    groups = [("x", at, f"groups of {at:,} here")] if here is None else []
+    groups = [("x", at, say("groups of {n:,} here", n=at))] if here is None else []
     return lines.chart(
         widths,
         {
-            "step": (1e3 * sweep.total, lines.TOTAL),
-            "weight read": (1e3 * sweep.weight_read, _LOOKS["weight_read"]),
-            "KV read": (1e3 * sweep.kv_read, _LOOKS["kv_read"]),
-            "linear FLOPs": (1e3 * sweep.linear_compute, _LOOKS["linear_compute"]),
-            "communication": (1e3 * sweep.communication, _LOOKS["communication"]),
-            "bound": (1e3 * bound, lines.BOUND),
+            say("step"): (1e3 * sweep.total, lines.TOTAL),
+            say("weight read"): (1e3 * sweep.weight_read, _LOOKS["weight_read"]),
+            say("KV read"): (1e3 * sweep.kv_read, _LOOKS["kv_read"]),
+            say("linear FLOPs"): (1e3 * sweep.linear_compute, _LOOKS["linear_compute"]),
+            say("communication"): (1e3 * sweep.communication, _LOOKS["communication"]),
+            say("bound"): (1e3 * bound, lines.BOUND),
         },
-        x_title="Tensor-parallel width (chips of the replica)",
-        y_title="Time per step (ms)",
+        x_title=say("Tensor-parallel width (chips of the replica)"),
+        y_title=say("Time per step (ms)"),
         unit="ms",
         now=here,
         rules=groups,
@@ -63,20 +64,23 @@ def matmul(scenario: Scenario) -> figures.Chart:
     own = sharding.matmul(scenario, at)
     largest = max(float(own.hbm), float(own.math), float(own.link))
     rules = [
-        ("x", limit, f"past {name} at {text.round_count(limit)}")
-        for name, falling in (("memory", times.hbm), ("compute", times.math))
+        ("x", limit, say(message, n=text.round_count(limit)))
+        for message, falling in (
+            (marked("past memory at {n}"), times.hbm),
+            (marked("past compute at {n}"), times.math),
+        )
         for limit in [sharding.crossing(widths, falling, times.link)]
         if limit < widths[-1]
     ]
     return lines.chart(
         widths,
         {
-            "links": (MICRO * times.link, _LOOKS["communication"]),
-            "weights from memory": (MICRO * times.hbm, _LOOKS["weight_read"]),
-            "FLOPs": (MICRO * times.math, _LOOKS["linear_compute"]),
+            say("links"): (MICRO * times.link, _LOOKS["communication"]),
+            say("weights from memory"): (MICRO * times.hbm, _LOOKS["weight_read"]),
+            say("FLOPs"): (MICRO * times.math, _LOOKS["linear_compute"]),
         },
-        x_title="Tensor-parallel width (chips)",
-        y_title="Time of one MLP product (µs)",
+        x_title=say("Tensor-parallel width (chips)"),
+        y_title=say("Time of one MLP product (µs)"),
         unit="µs",
         now=(at, MICRO * largest, text.si(largest, "s")) if at > 1 else None,
         rules=rules,
@@ -94,12 +98,12 @@ def two_axes(scenario: Scenario) -> figures.Chart:
     return lines.chart(
         chips,
         {
-            "both split (2-D)": (MICRO * two, palette.Quantity("2-D", "#CC79A7")),
-            "columns split (1-D)": (MICRO * one, palette.Quantity("1-D", "#8a6d00", "dash")),
+            say("both split (2-D)"): (MICRO * two, palette.Quantity("2-D", "#CC79A7")),
+            say("columns split (1-D)"): (MICRO * one, palette.Quantity("1-D", "#8a6d00", "dash")),
         },
-        x_title="Chips",
-        y_title="Messages of one MLP (µs)",
+        x_title=say("Chips"),
+        y_title=say("Messages of one MLP (µs)"),
         unit="µs",
-        rules=[("x", crossing, f"2-D sends less past {crossing:,.0f}")],
+        rules=[("x", crossing, say("2-D sends less past {n:,.0f}", n=crossing))],
         x_ticks={float(2**i): f"{2**i:,}" for i in range(2, 11)},
     )

@@ -10,6 +10,7 @@ from calc import Scenario, candidates, sharding
 from calc.decode import StepTime
 from calc.layout import Layout
 from calc.scenario import FIELDS
+from calc.words import say
 from pages.ui import tables, text
 
 _ROWS = "_layout_rows"
@@ -20,46 +21,70 @@ def limits(scenario: Scenario) -> str:
     """Where links pass memory and compute, by the axes used."""
     rows = [
         [
-            limit.label,
+            say(limit.label),
             text.si(limit.bandwidth, "B/s"),
             _ways(limit.hbm),
             _ways(limit.compute),
         ]
         for limit in sharding.limits(scenario)
     ]
-    head = ["Links of a group", "Into each chip", "Pass memory at", "Pass compute at"]
+    head = [say("Links of a group"), say("Into each chip"), say("Pass memory at"),
+            say("Pass compute at")]  # fmt: skip
     return tables.markdown(head, rows, " rrr")
 
 
 def _ways(width: float) -> str:
-    return f"{text.round_count(width)} ways" if math.isfinite(width) else text.UNKNOWN
+    if not math.isfinite(width):
+        return text.unknown()
+    return say("{n} ways", n=text.round_count(width))
 
 
 def messages(scenario: Scenario) -> str:
     """How large a message is, and from where on it only waits for hops."""
     s = scenario
     if sharding.width(s) == 1:
-        return "A group of one chip sends nothing."
+        return say("A group of one chip sends nothing.")
     sent, limit = sharding.message(s), sharding.waits_below(s)
     if math.isnan(limit):
-        return f"A matmul sends {text.si(sent, 'B')} of activations over links not published."
-    bound = "below" if sent < limit else "above"
+        return say(
+            "A matmul sends {size} of activations over links not published.",
+            size=text.si(sent, "B"),
+        )
     rule = sharding.latency_bound_below(sharding.width(s), s.chip.link_one_way, s.hop_latency)
-    textbook = f" (chips × one-way bandwidth × hop: {text.si(rule, 'B')})"
-    return (
-        f"A matmul sends {text.si(sent, 'B')} of activations; below {text.si(limit, 'B')} a "
-        f"collective of {sharding.width(s):,} chips only waits for its hops"
-        f"{textbook if s.chip.fabric.kind == 'torus' else ''}, and this one is {bound} that. The "
-        f"hops of all reductions add up to {text.si(sharding.latency_floor(s), 's')} a step."
+    waits = say(
+        "below {size} a collective of {n:,} chips only waits for its hops",
+        size=text.si(limit, "B"),
+        n=sharding.width(s),
+    )
+    if s.chip.fabric.kind == "torus":
+        waits = say(
+            "{statement} (chips × one-way bandwidth × hop: {size})",
+            statement=waits,
+            size=text.si(rule, "B"),
+        )
+    return text.sentences(
+        say(
+            "A matmul sends {size} of activations; {waits}, and this one is {side} that.",
+            size=text.si(sent, "B"),
+            waits=waits,
+            side=say("below") if sent < limit else say("above"),
+        ),
+        say(
+            "The hops of all reductions add up to {time} a step.",
+            time=text.si(sharding.latency_floor(s), "s"),
+        ),
     )
 
 
 def layer_sentence(scenario: Scenario, step: StepTime) -> str:
     """What a whole layer takes, side by side."""
     layer = sharding.layer(scenario, step)
-    return (
-        f"A whole layer takes {text.si(layer.hbm, 's')} to read its weights, "
-        f"{text.si(layer.math, 's')} to multiply by them and {text.si(layer.link, 's')} to send."
+    return say(
+        "A whole layer takes {read} to read its weights, {compute} to multiply by them and {send} "
+        "to send.",
+        read=text.si(layer.hbm, "s"),
+        compute=text.si(layer.math, "s"),
+        send=text.si(layer.link, "s"),
     )
 
 
@@ -67,21 +92,22 @@ def two_axes(scenario: Scenario) -> str:
     """Where splitting both dimensions pays, in both models of a network."""
     d, columns = scenario.model.d_model, sharding.mlp_columns(scenario.model)
     rows = [
-        ["Each collective has the links of its own axes",
+        [say("Each collective has the links of its own axes"),
          text.count(sharding.two_axis_crossover(d, columns))],
-        ["Each collective has all links of a chip (Pope et al.)",
+        [say("Each collective has all links of a chip (Pope et al.)"),
          text.count(sharding.two_axis_crossover(d, columns, uniform=True))],
     ]  # fmt: skip
-    return tables.markdown(["2-D sends less beyond", "Chips"], rows, " r")
+    return tables.markdown([say("2-D sends less beyond"), say("Chips")], rows, " r")
 
 
 def widths(scenario: Scenario) -> str:
     """Which widths the model's shapes allow."""
     rows = [
-        [f"{width:,}", "; ".join(map(text.plain, faults)) or "legal"]
+        [f"{width:,}", text.clauses(map(text.plain, faults)) or say("legal")]
         for width, faults in sharding.legal_widths(scenario).items()
     ]
-    return tables.markdown(["Tensor-parallel width", "What it does not divide"], rows, "r ")
+    head = [say("Tensor-parallel width"), say("What it does not divide")]
+    return tables.markdown(head, rows, "r ")
 
 
 def per_chip(scenario: Scenario) -> str:
@@ -90,44 +116,45 @@ def per_chip(scenario: Scenario) -> str:
     room = scenario.chip.memory * scenario.usable_memory
     free = room - held.expert_weights - held.other_weights - held.kv_cache
     rows = [
-        ["Routed experts", text.si(held.expert_weights, "B"), ""],
-        ["Other weights", text.si(held.other_weights, "B"), text.si(held.weight_copies, "B")],
-        ["KV cache", text.si(held.kv_cache, "B"), text.si(held.kv_copies, "B")],
-        ["Free" if free >= 0 else "Missing", text.si(abs(free), "B"), ""],
+        [say("Routed experts"), text.si(held.expert_weights, "B"), ""],
+        [say("Other weights"), text.si(held.other_weights, "B"), text.si(held.weight_copies, "B")],
+        [say("KV cache"), text.si(held.kv_cache, "B"), text.si(held.kv_copies, "B")],
+        [say("Free") if free >= 0 else say("Missing"), text.si(abs(free), "B"), ""],
     ]
-    return tables.markdown(["The fullest chip", "Holds", "Of it copies"], rows, " rr")
+    head = [say("The fullest chip"), say("Holds"), say("Of it copies")]
+    return tables.markdown(head, rows, " rr")
 
 
 def layouts(scenario: Scenario) -> None:
     """Every legal layout, sortable; choosing one applies it."""
     rows = candidates.layouts(scenario)
     if not rows:
-        st.caption("No width that divides these chips is legal for the model.")
+        st.caption(say("No width that divides these chips is legal for the model."))
         return
     st.session_state[_ROWS] = [_widths(row) for row in rows]
     now = _own(scenario)
     st.dataframe(
         {
-            "Layout": [_mark(row, _widths(row) == now) for row in rows],
-            "Tensor": [row.tp for row in rows],
-            "Data": [row.dp for row in rows],
-            "Expert": [row.ep for row in rows],
-            "Pipeline": [row.pp for row in rows],
-            "KV beyond heads": [row.kv_sharding for row in rows],
-            "Step (ms)": [_known(1e3 * row.total) for row in rows],
-            "Token/s per chip": [_known(row.throughput_per_chip) for row in rows],
-            "USD / Mtok": [_known(row.usd_per_million_tokens) for row in rows],
-            "Links (%)": [_known(100 * row.communication) for row in rows],
-            "Largest batch": [row.max_batch for row in rows],
-            "Fits": [row.fits for row in rows],
+            say("Layout"): [_mark(row, _widths(row) == now) for row in rows],
+            say("Tensor"): [row.tp for row in rows],
+            say("Data"): [row.dp for row in rows],
+            say("Expert"): [row.ep for row in rows],
+            say("Pipeline"): [row.pp for row in rows],
+            say("KV beyond heads"): [row.kv_sharding for row in rows],
+            say("Step (ms)"): [_known(1e3 * row.total) for row in rows],
+            say("Token/s per chip"): [_known(row.throughput_per_chip) for row in rows],
+            say("USD / Mtok"): [_known(row.usd_per_million_tokens) for row in rows],
+            say("Links (%)"): [_known(100 * row.communication) for row in rows],
+            say("Largest batch"): [row.max_batch for row in rows],
+            say("Fits"): [row.fits for row in rows],
         },
         column_config={
             name: st.column_config.NumberColumn(format=form)
             for name, form in (
-                ("Step (ms)", "%.4g"),
-                ("Token/s per chip", "%.4g"),
-                ("USD / Mtok", "%.3g"),
-                ("Links (%)", "%.0f"),
+                (say("Step (ms)"), "%.4g"),
+                (say("Token/s per chip"), "%.4g"),
+                (say("USD / Mtok"), "%.3g"),
+                (say("Links (%)"), "%.0f"),
             )
         },
         hide_index=True,
@@ -155,7 +182,8 @@ def _own(scenario: Scenario) -> Widths:
 
 
 def _mark(row: candidates.LayoutRow, now: bool) -> str:
-    return ", ".join(word for word, is_so in (("best", row.best), ("now", now)) if is_so)
+    marks = ((say("best"), row.best), (say("now"), now))
+    return text.listed(word for word, is_so in marks if is_so)
 
 
 def _known(value: float) -> float | None:

@@ -8,47 +8,47 @@ from typing import Any
 import streamlit as st
 
 from calc.scenario import FIELDS, Catalogues, Choice, Field, Option, Quantity
-from calc.words import say
-from pages.ui import customs, language
+from calc.words import marked, say
+from pages.ui import customs, language, text
 from pages.ui.link import held
 
 Rows = tuple[tuple[str, ...], ...]
 
 # What stands under which heading, row by row.
 GROUPS: dict[str, Rows] = {
-    "Model": (("model",),),
-    "Hardware": (("chip", "usable_memory"), ("n_chips",)),
-    "Precision": (("weight_format", "kv_format"), ("compute_format",)),
-    "Workload": (("batch",), ("context",)),
-    "Fidelity": (("fidelity",),),
+    marked("Model"): (("model",),),
+    marked("Hardware"): (("chip", "usable_memory"), ("n_chips",)),
+    marked("Precision"): (("weight_format", "kv_format"), ("compute_format",)),
+    marked("Workload"): (("batch",), ("context",)),
+    marked("Fidelity"): (("fidelity",),),
 }
 
 # Folded away: drawn on pages that use them, and where they hold something that the link must keep.
 FOLDED: dict[str, Rows] = {
-    "Prefill": (
+    marked("Prefill"): (
         ("prompt",),
         ("mfu", "output"),
         ("chunk", "tpot_target"),
         ("prefix_hit", "kv_block"),
     ),
-    "Layout": (
+    marked("Layout"): (
         ("tensor_parallel", "attention_dp"),
         ("expert_parallel", "pipeline"),
         ("micro_batches", "kv_sharding"),
     ),
-    "Links and losses": (
+    marked("Links and losses"): (
         ("hop_latency", "load_imbalance"),
         ("overlap", "link_overlap"),
         ("bandwidth_efficiency", "compute_efficiency"),
         ("step_overhead", "layer_overhead"),
         ("attention_format",),
     ),
-    "Prices and more": (
+    marked("Prices and more"): (
         ("price", "power"),
         ("scale_out", "runtime_memory"),
         ("routing_skew",),
     ),
-    "Speculation": (
+    marked("Speculation"): (
         ("acceptance", "n_draft"),
         ("draft", "cost_ratio"),
         ("temperature", "top_k"),
@@ -217,7 +217,7 @@ def controls(
     values: dict[str, Any] = {}
     with st.sidebar:
         for group, rows in GROUPS.items():
-            st.caption(f"**{group}**{_unused(group, rows, used)}")
+            st.caption(_heading(group, rows, used))
             with st.container():
                 for row in rows:
                     values |= _row(row, offered)
@@ -250,7 +250,7 @@ def _folded(
     if not (keeps or any(name in used for name in values)):
         return values
     with st.expander(
-        f"{group} · not used at bound" if idle else group,
+        say("{group} · not used at bound", group=say(group)) if idle else say(group),
         expanded=unfolded,
         key=f"group-{group}-{unfolded}",
         on_change="rerun",
@@ -265,14 +265,18 @@ def _folded(
     return values
 
 
-def _unused(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -> str:
+def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -> str:
+    """A group's name, and what of it the page does not use."""
+    name = f"**{say(group)}**"
     if group == "Fidelity" and "fidelity" not in used and "tensor_parallel" in used:
-        return " · always operators on this page"
-    names = [name for row in rows for name in row]
-    here = [FIELDS[name].label.lower() for name in names if name in used]
-    if len(here) == len(names):
-        return ""
-    return f" · this page uses {', '.join(here)} only" if here else " · not used on this page"
+        return say("{group} · always operators on this page", group=name)
+    fields = [field for row in rows for field in row]
+    here = [text.inside(say(FIELDS[field].label)) for field in fields if field in used]
+    if len(here) == len(fields):
+        return name
+    if not here:
+        return say("{group} · not used on this page", group=name)
+    return say("{group} · this page uses {fields} only", group=name, fields=text.listed(here))
 
 
 def _cells(count: int) -> list[Any]:

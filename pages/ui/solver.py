@@ -12,6 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from calc import packing
 from calc.packing import Array, PackingError, Placement, Problem
+from calc.words import say
 
 # Unknowns to try first: they often reach the bound, and so few take HiGHS a moment.
 PROMISING = (400, 1200)
@@ -58,7 +59,9 @@ def solve(problem: Problem, time_limit: float = 2.0) -> Placement:
         found = packing.decode(problem, x) if x is not None else best
         best = replace(min(found, best, key=_badness), bound=problem.bound(least))
     if problem.objective != "most" and not best.complete:
-        raise PackingError(f"no way to place every replica was found in {time_limit:g} s")
+        raise PackingError(
+            say("no way to place every replica was found in {seconds:g} s", seconds=time_limit)
+        )
     return best
 
 
@@ -78,7 +81,7 @@ def _relaxed(problem: Problem, time_limit: float) -> tuple[float, NDArray[np.int
     if result.status == 2:
         raise _short(problem, time_limit)
     if result.fun is None:
-        raise PackingError(f"the solver stopped without an answer, status {result.status}")
+        raise PackingError(say("the solver stopped without an answer, status {n}", n=result.status))
     reduced = problem.cost - rows.T @ np.asarray(result.ineqlin.marginals, dtype=float)
     # What is no filling is always needed.
     reduced[len(problem.fillings) :] = -np.inf
@@ -108,11 +111,14 @@ def _short(problem: Problem, time_limit: float) -> PackingError:
     """Why not every replica can be placed: who is left over when as many as possible are."""
     most = solve(packing.build(problem.items, problem.devices, "most"), time_limit)
     left = [
-        f"{count} of {item.name}"
+        say("{n} of {name}", n=count, name=item.name)
         for item, count in zip(most.items, most.unplaced, strict=True)
         if count
     ]
     return PackingError(
-        f"the devices cannot hold every replica: {most.served} at most were placed, "
-        f"leaving over {', '.join(left)}"
+        say(
+            "the devices cannot hold every replica: {n} at most were placed, leaving over {left}",
+            n=most.served,
+            left=say(", ").join(left),
+        )
     )

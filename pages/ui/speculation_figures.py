@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calc.words import say
 from pages.ui import figures, kv_figures, palette, text
 
 Array = NDArray[np.float64]
@@ -33,13 +34,11 @@ def against_batch(
     keys = []
     for i, (name, (values, largest)) in enumerate(series.items()):
         colour, _ = kv_figures.LINES[i % len(kv_figures.LINES)]
-        hover = f"{name}<br>batch %{{x:,.0f}}<br>%{{y:.3~r}} ×"
+        hover = (name, say("batch {n}", n="%{x:,.0f}"), "%{y:.3~r} ×")
         inside, beyond = batch <= largest, batch >= largest
         width = 3 if i == 0 else 2
-        data.append(
-            _line(batch[inside], values[inside], colour, "solid", width, f"{hover}<extra></extra>")
-        )
-        does_not = f"{hover}<br>does not fit<extra></extra>"
+        fits, does_not = figures.hovered(*hover), figures.hovered(*hover, say("does not fit"))
+        data.append(_line(batch[inside], values[inside], colour, "solid", width, fits))
         data.append(_line(batch[beyond], values[beyond], colour, "dot", 1.5, does_not))
         keys.append(figures.key(name, colour, "━━"))
     data.append(_dot(*now))
@@ -50,8 +49,12 @@ def against_batch(
         kv_figures.rule("y", 1, "dash"),
         figures.legend(
             keys,
-            [figures.key(f"checks free up to batch {text.count(free)}", palette.RULE, "╍╍")],
-            ["dotted: does not fit in memory"],
+            [
+                figures.key(
+                    say("checks free up to batch {n}", n=text.count(free)), palette.RULE, "╍╍"
+                )
+            ],
+            [say("dotted: does not fit in memory")],
         ),
     ]
     if 1 < free < batch[-1]:
@@ -69,10 +72,12 @@ def against_length(
     drafted: Array, free: Array, real: Array, *, best: int, best_real: int, batch: int
 ) -> figures.Chart:
     """Speed-up against draft length: batch-free, and at the scenario's batch."""
-    hover = "{}<br>%{{x}} drafted<br>%{{y:.3~r}} ×<extra></extra>"
+    hover = (say("{n} drafted", n="%{x}"), "%{y:.3~r} ×")
+    here = say("at batch {n:,}", n=batch)
+    free_here = figures.hovered(say("verification free"), *hover)
     data = [
-        _line(drafted, free, TARGET, "dash", 2, hover.format("verification free")),
-        _line(drafted, real, "#D55E00", "solid", 3, hover.format(f"at batch {batch:,}")),
+        _line(drafted, free, TARGET, "dash", 2, free_here),
+        _line(drafted, real, "#D55E00", "solid", 3, figures.hovered(here, *hover)),
         _best(best, float(free[best]), TARGET),
         *([_best(best_real, float(real[best_real]), "#D55E00")] if real[best_real] > 0 else []),
     ]
@@ -85,9 +90,9 @@ def against_length(
             _loss("x", 0, float(drafted[-1])),
             kv_figures.rule("y", 1, "dash"),
             figures.legend(
-                [figures.key("if verification were free", TARGET, "╍╍"),
-                 figures.key(f"at batch {batch:,}", "#D55E00", "━━")],
-                ["ringed: the best draft length"],
+                [figures.key(say("if verification were free"), TARGET, "╍╍"),
+                 figures.key(here, "#D55E00", "━━")],
+                [say("ringed: the best draft length")],
             ),
         ],
     }  # fmt: skip
@@ -98,24 +103,22 @@ def tokens(
     drafted: Array, series: Mapping[float, Array], alpha: float, own: Array
 ) -> figures.Chart:
     """Tokens per verification against draft length, one acceptance emphasised."""
+    hover = (say("{n} drafted", n="%{x}"), say("{n} tokens", n="%{y:.3~r}"))
     data = [
-        _line(drafted, values, palette.RULE, "solid", 1.5,
-              f"α = {a:g}<br>%{{x}} drafted<br>%{{y:.3~r}} tokens<extra></extra>")
+        _line(drafted, values, palette.RULE, "solid", 1.5, figures.hovered(f"α = {a:g}", *hover))
         for a, values in series.items()
-    ]  # fmt: skip
+    ]
     data.append({
         "type": "scatter", "mode": "text", "hoverinfo": "skip",
         "x": [drafted[-1]] * len(series), "y": [values[-1] for values in series.values()],
         "text": [f"{a:g}" for a in series], "textposition": "middle right", "cliponaxis": False,
         "textfont": {"size": 11},
     })  # fmt: skip
-    data.append(
-        _line(drafted, own, "#D55E00", "solid", 3,
-              f"α = {alpha:g}<br>%{{x}} drafted<br>%{{y:.3~r}} tokens<extra></extra>")
-    )  # fmt: skip
+    own_hover = figures.hovered(f"α = {alpha:g}", *hover)
+    data.append(_line(drafted, own, "#D55E00", "solid", 3, own_hover))
     shapes = [figures.legend([figures.key(f"α = {alpha:g}", "#D55E00", "━━")])]
     if alpha < 1 and 1 / (1 - alpha) < 1.2 * float(series[max(series)][-1]):
-        ceiling = f"its ceiling 1 / (1 − α) = {1 / (1 - alpha):.3g}"
+        ceiling = say("its ceiling 1 / (1 − α) = {n:.3g}", n=1 / (1 - alpha))
         shapes = [
             kv_figures.rule("y", 1 / (1 - alpha), "dash"),
             figures.legend(
@@ -131,7 +134,7 @@ def tokens(
         **frame,
         "xaxis": _length_axis(drafted),
         "yaxis": {
-            "title": {"text": "Tokens per verification"}, "automargin": False,
+            "title": {"text": say("Tokens per verification")}, "automargin": False,
             "range": [0, 1.1 * float(max(values[-1] for values in (*series.values(), own)))],
         },
         "shapes": shapes,
@@ -146,7 +149,9 @@ def speed_map(
     data: list[Dict] = [
         {
             "type": "heatmap", "x": drafted, "y": alpha, "z": speed, "colorscale": "Cividis",
-            "hovertemplate": "%{x} drafted<br>α = %{y:.2f}<br>%{z:.3~r} ×<extra></extra>",
+            "hovertemplate": figures.hovered(
+                say("{n} drafted", n="%{x}"), "α = %{y:.2f}", "%{z:.3~r} ×"
+            ),
             "colorbar": {"title": {"text": "×"}, "thickness": 12, "outlinewidth": 0},
         },
         {
@@ -161,35 +166,34 @@ def speed_map(
     layout = {
         **frame,
         "xaxis": _length_axis(drafted),
-        "yaxis": {"title": {"text": "Acceptance α"}, "range": [0, 1], "automargin": False},
-        "shapes": [figures.legend([figures.key("breaks even", palette.RULE, "╍╍")])],
+        "yaxis": {"title": {"text": say("Acceptance α")}, "range": [0, 1], "automargin": False},
+        "shapes": [figures.legend([figures.key(say("breaks even"), palette.RULE, "╍╍")])],
     }
     return figures.figure(data, layout)
 
 
 def overlap(names: Sequence[str], p: Array, q: Array) -> figures.Chart:
     """Target and draft distributions side by side, and what they share."""
-    shared = np.minimum(p, q)
+    bars = (
+        (say("target p"), p, TARGET),
+        (say("draft q"), q, DRAFT),
+        (say("shared"), np.minimum(p, q), OVERLAP),
+    )
     data = [
         {
             "type": "bar", "x": list(names), "y": values, "name": name,
             "marker": {"color": colour},
             "hovertemplate": f"%{{x}}<br>{name} %{{y:.3f}}<extra></extra>",
         }
-        for name, values, colour in (
-            ("target p", p, TARGET), ("draft q", q, DRAFT), ("shared", shared, OVERLAP),
-        )
+        for name, values, colour in bars
     ]  # fmt: skip
-    keys = [
-        figures.key(name, colour, "■")
-        for name, colour in (("target p", TARGET), ("draft q", DRAFT), ("shared", OVERLAP))
-    ]
+    keys = [figures.key(name, colour, "■") for name, _, colour in bars]
     layout = {
         **kv_figures.frame(56),
         "barmode": "group", "bargap": 0.25,
         "xaxis": {"automargin": False, "type": "category"},
         "yaxis": {
-            "title": {"text": "Probability"}, "automargin": False,
+            "title": {"text": say("Probability")}, "automargin": False,
             "range": [0, 1.1 * float(max(p.max(), q.max()))],
         },
         "shapes": [figures.legend(keys)],
@@ -230,13 +234,14 @@ def _loss(axis: str, start: float, end: float) -> Dict:
 
 def _speed_axis(top: float) -> Dict:
     return {
-        "title": {"text": "Speed-up over plain decoding (×)"}, "automargin": False,
+        "title": {"text": say("Speed-up over plain decoding (×)")}, "automargin": False,
         "range": [0, max(top, 1.3)], "dtick": 0.5 if top < 4 else math.ceil(top / 6),
     }  # fmt: skip
 
 
 def _length_axis(drafted: Array) -> Dict:
     return {
-        "title": {"text": "Draft length (tokens)", "standoff": 8}, "automargin": False, "dtick": 2,
+        "title": {"text": say("Draft length (tokens)"), "standoff": 8}, "automargin": False,
+        "dtick": 2,
         "range": [float(drafted[0]) - 0.3, float(drafted[-1]) + 0.3],
     }  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import Model, Scenario, decode, speculative
+from calc.words import say
 from pages.ui import text
 
 Array = NDArray[np.float64]
@@ -58,7 +59,7 @@ def cycles_by_context(scenario: Scenario, over: Array) -> dict[str, tuple[specul
     """Cycles against batch at the scenario's context and at three others, and what fits there."""
     contexts = dict.fromkeys((scenario.context, 1024, 8192, 32768))
     return {
-        f"{context:,} tokens": (
+        say("{n:,} tokens", n=context): (
             speculative.batch_speedup(scenario, batch=over, context=context),
             speculative.max_batch(scenario, context),
         )

@@ -13,7 +13,8 @@ from calc.levers import Lever, Outcome
 from calc.memory import Ledger
 from calc.state_space import ConstantState
 from calc.variants import caching_layers
-from pages.ui import palette, text
+from calc.words import say
+from pages.ui import text
 
 
 def step_sentence(step: StepTime) -> str:
@@ -23,27 +24,35 @@ def step_sentence(step: StepTime) -> str:
     parts = _listed({name: term for name, term in charged.items() if term != 0})
     hidden = {name: full[name] - term for name, term in charged.items() if full[name] > term}
     unpaid = hidden.pop("attention_compute", 0.0) if not charged["attention_compute"] else 0.0
-    behind = f" Hidden behind it: {_listed(hidden)}." if hidden else ""
+    made = say("Step: {terms}.", terms=parts)
     if any(operator.read_only for operator in step.work.operators):
-        return (
-            f"Step: {parts}.{behind} Not charged at this fidelity: "
-            f"attention FLOPs {text.si(full['attention_compute'], 's')}."
+        return text.sentences(
+            made,
+            _hidden(hidden),
+            say(
+                "Not charged at this fidelity: attention FLOPs {time}.",
+                time=text.si(full["attention_compute"], "s"),
+            ),
         )
     if unpaid:
-        behind = f" Hidden behind it: {_listed({**hidden, 'attention_compute': unpaid})}."
-    return f"Step: {parts}.{behind}"
+        hidden["attention_compute"] = unpaid
+    return text.sentences(made, _hidden(hidden))
 
 
 def _listed(terms: Mapping[str, float]) -> str:
-    return ", ".join(
-        f"{palette.QUANTITIES[name].label} {text.si(term, 's')}" for name, term in terms.items()
-    )
+    return text.quantities(terms, "s")
+
+
+def _hidden(terms: Mapping[str, float]) -> str:
+    return say("Hidden behind it: {terms}.", terms=_listed(terms)) if terms else ""
 
 
 def operators_sentence(step: StepTime) -> str:
     """Each operator with its time and the side that binds it."""
-    return "; ".join(
-        f"{row.name} {text.si(row.time, 's')}, {'compute' if row.compute_bound else 'memory'}-bound"
+    return text.clauses(
+        say("{name} {time}, compute-bound", name=say(row.name), time=text.si(row.time, "s"))
+        if row.compute_bound
+        else say("{name} {time}, memory-bound", name=say(row.name), time=text.si(row.time, "s"))
         for row in step.work.by_name()
     )
 
@@ -58,19 +67,20 @@ def utilisation_sentence(scenario: Scenario, step: StepTime) -> str:
 
 def memory_sentence(held: Ledger) -> str:
     """What the memory holds, and what is free or missing."""
-    room = (
-        f"free {text.si(held.free, 'B')}"
-        if held.free >= 0
-        else f"missing {text.si(-held.free, 'B')}"
-    )
-    kept = "".join(
-        f", {palette.QUANTITIES[name].label} {text.si(size, 'B')}"
+    others = {
+        name: size
         for name, size in held.parts().items()
         if name in ("activations", "runtime", "reserved") and size
-    )
-    return (
-        f"Memory: weights {text.si(held.weights, 'B')}, KV cache {text.si(held.kv_cache, 'B')}, "
-        f"{room}{kept}, of {text.si(held.total, 'B')}."
+    }
+    parts = [
+        text.quantities({"weights": held.weights, "kv_cache": held.kv_cache}, "B"),
+        text.quantities({"free": held.free}, "B")
+        if held.free >= 0
+        else say("missing {size}", size=text.si(-held.free, "B")),
+        *(text.quantities({name: size}, "B") for name, size in others.items()),
+    ]
+    return say(
+        "Memory: {parts}, of {total}.", parts=text.listed(parts), total=text.si(held.total, "B")
     )
 
 
@@ -99,30 +109,45 @@ def symbols(scenario: Scenario) -> list[list[str]]:
     shown = {entry.symbol for entry in EXPLANATIONS.values()}
     for entry in EXPLANATIONS.values():
         for symbol in entry.build(scenario).symbols():
-            seen.setdefault(symbol.name, [f"${symbol.name}$", symbol.meaning, symbol.unit, ""])
+            words = [say(symbol.meaning), say(symbol.unit)]
+            seen.setdefault(symbol.name, [f"${symbol.name}$", *words, ""])
     return [row for name, row in seen.items() if "_{" not in name and name not in shown]
 
 
 def chip_facts(chip: Chip) -> list[list[str]]:
     """Each published figure of a chip with its source; what is absent is said to be."""
+    price = (
+        say("{price} per hour", price=text.usd(chip.price.usd_per_hour))
+        if chip.price
+        else text.unknown()
+    )
     figures = {
-        "memory": text.si(chip.memory, "B"),
-        "bandwidth": text.si(chip.bandwidth, "B/s"),
-        **{f"{rate} peak": text.si(peak, "FLOP/s") for rate, peak in chip.peaks.items()},
-        "link_one_way": text.si(chip.link_one_way, "B/s"),
-        "link_two_way": text.si(chip.link_two_way, "B/s"),
-        "chips_per_node": text.count(chip.chips_per_node or float("nan")),
-        "slices": ", ".join(map(str, chip.slices)) or text.UNKNOWN,
-        "power": text.si(chip.power, "W"),
-        "price": f"{text.usd(chip.price.usd_per_hour)} per hour" if chip.price else text.UNKNOWN,
+        "memory": (say("memory"), text.si(chip.memory, "B")),
+        "bandwidth": (say("bandwidth"), text.si(chip.bandwidth, "B/s")),
         **{
-            f"price {i}": f"{text.usd(price.usd_per_hour)} per hour, also printed"
-            for i, price in enumerate(chip.other_prices, 2)
+            f"{rate} peak": (say("{rate} peak", rate=rate), text.si(peak, "FLOP/s"))
+            for rate, peak in chip.peaks.items()
+        },
+        "link_one_way": (say("link one way"), text.si(chip.link_one_way, "B/s")),
+        "link_two_way": (say("link two way"), text.si(chip.link_two_way, "B/s")),
+        "chips_per_node": (
+            say("chips per node"),
+            text.count(chip.chips_per_node or float("nan")),
+        ),
+        "slices": (say("slices"), ", ".join(map(str, chip.slices)) or text.unknown()),
+        "power": (say("power"), text.si(chip.power, "W")),
+        "price": (say("price"), price),
+        **{
+            f"price {i}": (
+                say("price {n}", n=i),
+                say("{price} per hour, also printed", price=text.usd(other.usd_per_hour)),
+            )
+            for i, other in enumerate(chip.other_prices, 2)
         },
     }
     return [
-        [name.replace("_", " "), text.plain(value), text.plain(chip.sources.get(name, ""))]
-        for name, value in figures.items()
+        [label, text.plain(value), text.plain(chip.sources.get(name, ""))]
+        for name, (label, value) in figures.items()
     ]
 
 
@@ -131,25 +156,29 @@ def model_facts(scenario: Scenario) -> list[list[str]]:
     model, kv = scenario.model, scenario.kv_format
     per_token = model.kv_bytes_per_token(kv)
     return [
-        ["Parameters", text.count(model.total_params)],
-        ["Active per token, input embedding left out", text.count(model.active_params)],
+        [say("Parameters"), text.count(model.total_params)],
+        [say("Active per token, input embedding left out"), text.count(model.active_params)],
         [
-            "Active per token, input embedding counted",
+            say("Active per token, input embedding counted"),
             text.count(model.active_params_with_embedding),
         ],
-        ["Layers", text.count(model.layers)],
-        [f"KV cache per token, {kv.id}", f"{per_token:,.0f} B ({per_token / 1024:,.1f} KiB)"],
-        ["Longest context", text.count(model.max_context or float("nan"))],
+        [say("Layers"), text.count(model.layers)],
+        [
+            say("KV cache per token, {format}", format=kv.id),
+            f"{per_token:,.0f} B ({per_token / 1024:,.1f} KiB)",
+        ],
+        [say("Longest context"), text.count(model.max_context or float("nan"))],
     ]
 
 
 def levers(now: Outcome, pulled: Sequence[Lever]) -> str:
     """The levers table: each figure with its change against now."""
-    head = ["Lever", "Time per step", "Token/s per chip", "Largest batch", "USD / Mtok"]
-    rows = [["**Now**", *_cells(now, now)]]
+    head = [say("Lever"), say("Time per step"), say("Token/s per chip"), say("Largest batch"),
+            say("USD / Mtok")]  # fmt: skip
+    rows = [[say("**Now**"), *_cells(now, now)]]
     for lever in pulled:
-        cells = _cells(lever.outcome, now) if lever.outcome else [lever.why_not, "", "", ""]
-        rows.append([lever.label, *cells])
+        cells = _cells(lever.outcome, now) if lever.outcome else [say(lever.why_not), "", "", ""]
+        rows.append([say(lever.label), *cells])
     return markdown(head, rows, " rrrr")
 
 
@@ -173,7 +202,7 @@ def _cells(outcome: Outcome, now: Outcome) -> list[str]:
         shift = "" if value == before else text.change(value, before)
         cells.append(text.plain(f"{words} ({shift})" if shift else words))
     if not outcome.fits:
-        cells[2] += ", does not fit"
+        cells[2] = text.listed([cells[2], say("does not fit")])
     return cells
 
 
@@ -188,7 +217,7 @@ def variants(scenario: Scenario, compared: Mapping[str, Model]) -> Table:
         held = float(model.kv_bytes(context, kv))
         rows.append(
             [
-                text.plain(name),
+                text.plain(say(name)),
                 text.kibibytes(model.kv_bytes_per_token(kv) / caching_layers(model)),
                 text.kibibytes(model.kv_bytes_per_token(kv)),
                 text.si(held, "B"),
@@ -197,8 +226,9 @@ def variants(scenario: Scenario, compared: Mapping[str, Model]) -> Table:
                 text.count(int(memory.max_batch(s))),
             ]
         )
-    head = ["Attention", "Per token and layer", "Per token", "Kept per sequence", "Against MHA",
-            "Read per step", "Sequences that fit"]  # fmt: skip
+    head = [say("Attention"), say("Per token and layer"), say("Per token"),
+            say("Kept per sequence"), say("Against MHA"), say("Read per step"),
+            say("Sequences that fit")]  # fmt: skip
     return table(head, rows)
 
 
@@ -210,7 +240,7 @@ def layer_groups(scenario: Scenario) -> Table:
         attention = block.attention
         rows.append(
             [
-                text.plain(attention.label),
+                text.plain(say(attention.label)),
                 text.count(block.count),
                 _elements(attention),
                 text.kibibytes(attention.kv_bytes_per_token(kv)),
@@ -219,8 +249,8 @@ def layer_groups(scenario: Scenario) -> Table:
                 text.si(block.count * float(attention.kv_bytes_read(context, kv)), "B"),
             ]
         )
-    head = ["Layers", "Count", "Elements per token", "Per token and layer", "Kept per layer",
-            "Kept in all", "Read per step"]  # fmt: skip
+    head = [say("Layers"), say("Count"), say("Elements per token"), say("Per token and layer"),
+            say("Kept per layer"), say("Kept in all"), say("Read per step")]  # fmt: skip
     return table(head, rows)
 
 
@@ -230,9 +260,14 @@ def _elements(attention: Attention) -> str:
     while isinstance(core, (Limited, SparseTopK)):
         core = core.inner
     if not isinstance(core, PerToken):
-        return "constant" if isinstance(core, ConstantState) else ""
-    index = f" + {attention.index_dim} index" if isinstance(attention, SparseTopK) else ""
-    return f"{core.kv_elements_written}{index}"
+        return say("constant") if isinstance(core, ConstantState) else ""
+    if isinstance(attention, SparseTopK):
+        return say(
+            "{elements} + {index} index",
+            elements=core.kv_elements_written,
+            index=attention.index_dim,
+        )
+    return str(core.kv_elements_written)
 
 
 def paging_rows(scenario: Scenario, mean: int, longest: int, block: int) -> list[list[str]]:
@@ -245,19 +280,24 @@ def paging_rows(scenario: Scenario, mean: int, longest: int, block: int) -> list
     expected, worst = paging.expected_waste(block), paging.worst_waste(block)
 
     def row(name: str, share: str, tokens: float) -> list[str]:
-        return [name, share, f"{tokens:,g} tokens", text.si(tokens * each, "B")]
+        return [name, share, say("{n:,g} tokens", n=tokens), text.si(tokens * each, "B")]
 
     return [
-        row("Contiguous, longest length reserved", f"{100 * contiguous:.1f} %", unused),
-        row(f"Blocks of {block}, on average", f"{100 * paged:.1f} %", expected),
-        row(f"Blocks of {block}, at worst", "", worst),
-        ["Layer groups paged together", f"{groups} of {size} layers", "", ""],
+        row(say("Contiguous, longest length reserved"), f"{100 * contiguous:.1f} %", unused),
+        row(say("Blocks of {n}, on average", n=block), f"{100 * paged:.1f} %", expected),
+        row(say("Blocks of {n}, at worst", n=block), "", worst),
+        [
+            say("Layer groups paged together"),
+            say("{groups} of {layers} layers", groups=groups, layers=size),
+            "",
+            "",
+        ],
     ]
 
 
 def paging_table(scenario: Scenario, mean: int, longest: int, block: int) -> str:
     """`paging_rows` as a table."""
-    head = ["Reservation", "In use", "Empty per sequence", "Empty bytes"]
+    head = [say("Reservation"), say("In use"), say("Empty per sequence"), say("Empty bytes")]
     return markdown(head, paging_rows(scenario, mean, longest, block), " rrr")
 
 
@@ -272,16 +312,16 @@ def speculation_budget(scenario: Scenario, cycle: speculative.Cycle, cost_ratio:
         else ""
     )
     rows = [
-        ["Target passes for 1,000 tokens", "1,000", text.count(1000 / per_check)],
-        ["Draft passes for 1,000 tokens", "0", text.count(1000 * s.n_draft / per_check)],
-        ["Weight and cache reads of the target", "1", text.significant(1 / per_check)],
-        ["FLOPs per token, draft included" if s.draft else "Target FLOPs per token", "1",
+        [say("Target passes for 1,000 tokens"), "1,000", text.count(1000 / per_check)],
+        [say("Draft passes for 1,000 tokens"), "0", text.count(1000 * s.n_draft / per_check)],
+        [say("Weight and cache reads of the target"), "1", text.significant(1 / per_check)],
+        [say("FLOPs per token, draft included") if s.draft else say("Target FLOPs per token"), "1",
          text.times(factor)],
-        ["Time of one round", text.si(float(cycle.plain), "s"),
+        [say("Time of one round"), text.si(float(cycle.plain), "s"),
          text.si(float(cycle.draft + cycle.verify), "s")],
-        ["of which drafting", "", text.si(float(cycle.draft), "s")],
-        ["of which verifying", "", text.si(float(cycle.verify), "s")],
-        ["Accepted over drafted, as engines print it", "", reported],
-        ["Cost of a draft step", "", text.times(cost_ratio)],
+        [say("of which drafting"), "", text.si(float(cycle.draft), "s")],
+        [say("of which verifying"), "", text.si(float(cycle.verify), "s")],
+        [say("Accepted over drafted, as engines print it"), "", reported],
+        [say("Cost of a draft step"), "", text.times(cost_ratio)],
     ]  # fmt: skip
-    return markdown(["Per target model", "Plain", "With drafting"], rows, " rr")
+    return markdown([say("Per target model"), say("Plain"), say("With drafting")], rows, " rr")

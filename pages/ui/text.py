@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import reduce
 
-UNKNOWN = "not published"
+from calc.words import say
+from pages.ui import palette
 
 _PREFIXES = dict(enumerate(["p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"], -4))
+
+
+def unknown() -> str:
+    """What is said of a figure that no source gives."""
+    return say("not published")
 
 
 def significant(value: float, digits: int = 3) -> str:
     """A number with so many significant digits, trailing zeros kept, thousands separated."""
     if not math.isfinite(value):
-        return UNKNOWN
+        return unknown()
     if value == 0:
         return "0"
     places = digits - 1 - math.floor(math.log10(abs(value)))
@@ -26,7 +34,7 @@ def significant(value: float, digits: int = 3) -> str:
 def si(value: float, unit: str) -> str:
     """A quantity with an SI prefix: ``si(0.00857, "s")`` is ``8.57 ms``."""
     if not math.isfinite(value):
-        return UNKNOWN
+        return unknown()
     if value == 0:
         return f"0 {unit}"
     # Rounding first, so that 999.6 µs reads 1.00 ms.
@@ -38,12 +46,40 @@ def si(value: float, unit: str) -> str:
 
 def count(value: float) -> str:
     """A whole number in full, thousands separated."""
-    return UNKNOWN if not math.isfinite(value) else f"{value:,.0f}"
+    return unknown() if not math.isfinite(value) else f"{value:,.0f}"
 
 
-def plural(number: float, thing: str) -> str:
-    """A number of things."""
-    return f"{count(number)} {thing}{'' if number == 1 else 's'}"
+def plural(number: float, one: str, many: str) -> str:
+    """A number of things: of two messages with a field ``n`` the one that fits the number."""
+    return say(one if number == 1 else many, n=count(number))
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Things one after another."""
+    return say(", ").join(parts)
+
+
+def clauses(parts: Iterable[str]) -> str:
+    """Statements one after another in a sentence."""
+    return say("; ").join(parts)
+
+
+def sentences(*parts: str) -> str:
+    """Sentences one after another; empty ones are left out."""
+    return reduce(
+        lambda before, after: say("{before} {after}", before=before, after=after),
+        filter(None, parts),
+    )
+
+
+def inside(label: str) -> str:
+    """A label within a sentence: without its capital, but for an abbreviation's."""
+    return label if label[:2].isupper() else label[:1].lower() + label[1:]
+
+
+def width(words: str) -> int:
+    """The room that words take, in letters: a Chinese character takes that of two."""
+    return len(words) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in words)
 
 
 def round_count(value: float) -> str:
@@ -61,7 +97,7 @@ def rate(value: float) -> str:
 def usd(value: float) -> str:
     """A price in US dollars."""
     if not math.isfinite(value):
-        return UNKNOWN
+        return unknown()
     # To the cent where three digits would be less.
     return f"${value:,.2f}" if 10 <= value < 1e5 else f"${significant(value)}"
 
@@ -69,7 +105,7 @@ def usd(value: float) -> str:
 def percent(share: float) -> str:
     """A share as per cent."""
     if not math.isfinite(share):
-        return UNKNOWN
+        return unknown()
     # What is nearly all is not all.
     return ">99 %" if 0.995 <= share < 1 - 1e-9 else f"{100 * share:.0f} %"
 
@@ -92,44 +128,48 @@ def kibibytes(value: float) -> str:
 
 def intensity(value: float) -> str:
     """FLOPs per byte."""
-    return f"{significant(value)} FLOP/B" if math.isfinite(value) else UNKNOWN
+    return f"{significant(value)} FLOP/B" if math.isfinite(value) else unknown()
 
 
 def times(value: float) -> str:
     """A factor."""
-    return f"{significant(value)} ×" if math.isfinite(value) else UNKNOWN
+    return f"{significant(value)} ×" if math.isfinite(value) else unknown()
 
 
 def ways(width: float) -> str:
     """A width to split by; without bound for a group that has nobody to send to."""
-    return UNKNOWN if math.isnan(width) else round_count(width) if math.isfinite(width) else "–"
+    return unknown() if math.isnan(width) else round_count(width) if math.isfinite(width) else "–"
 
 
-def ledger(parts: Mapping[str, float]) -> str:
-    """What fills a memory, in words."""
-    return ", ".join(f"{name.replace('_', ' ')} {si(size, 'B')}" for name, size in parts.items())
+def quantities(parts: Mapping[str, float], unit: str) -> str:
+    """Quantities with their sizes, in words."""
+    return listed(
+        f"{say(palette.QUANTITIES[name].label)} {si(size, unit)}" for name, size in parts.items()
+    )
 
 
 def tiny(value: float) -> str:
     """A number of any size without a unit."""
     if not math.isfinite(value):
-        return UNKNOWN
+        return unknown()
     return f"{value:.4g}".replace("-", "−")
 
 
 def decibel(value: float) -> str:
     """A ratio of powers in dB; without bound where there is no error."""
-    return "no error" if math.isinf(value) else f"{value:.1f} dB" if math.isfinite(value) else "–"
+    if math.isinf(value):
+        return say("no error")
+    return f"{value:.1f} dB" if math.isfinite(value) else "–"
 
 
 def energy(kilowatt_hours: float) -> str:
     """Energy in kWh."""
-    return UNKNOWN if not math.isfinite(kilowatt_hours) else f"{kilowatt_hours:,.0f} kWh"
+    return unknown() if not math.isfinite(kilowatt_hours) else f"{kilowatt_hours:,.0f} kWh"
 
 
 def ratio(value: float) -> str:
     """How many of one thing for one of another."""
-    return f"{significant(value)} : 1" if math.isfinite(value) else UNKNOWN
+    return f"{significant(value)} : 1" if math.isfinite(value) else unknown()
 
 
 LONGEST_SHOWN_DRAFT = 16
@@ -137,7 +177,7 @@ LONGEST_SHOWN_DRAFT = 16
 
 def at_least(length: int) -> str:
     """A best draft length; at the end of what is searched it is only a lower limit."""
-    return f"{length} or more" if length >= LONGEST_SHOWN_DRAFT else str(length)
+    return say("{n} or more", n=length) if length >= LONGEST_SHOWN_DRAFT else str(length)
 
 
 def chi_square(value: float) -> str:

@@ -10,16 +10,23 @@ from calc import Scenario, capacity, decode, layout, memory, sharding, speculati
 from calc import cost as money
 from calc import precision as precisions
 from calc import prefill as prompts
+from calc.words import marked, say
 from pages.ui import text
 
 _SPENT_ON = {
-    "kv_read": "reading the KV cache",
-    "weight_read": "reading weights",
-    "linear_compute": "multiplying in the linear layers",
-    "attention_compute": "multiplying in attention",
-    "communication": "sending between chips",
-    "overhead": "in overhead",
+    "kv_read": marked("reading the KV cache"),
+    "weight_read": marked("reading weights"),
+    "linear_compute": marked("multiplying in the linear layers"),
+    "attention_compute": marked("multiplying in attention"),
+    "communication": marked("sending between chips"),
+    "overhead": marked("in overhead"),
 }
+# The times of which it is said that they are not known, or what they are without links.
+_STEP = marked("the step")
+_STEP_TIME = marked("the step time")
+_PROMPT = marked("the prompt")
+_PROMPT_TAKES = marked("what a prompt takes")
+_VERIFICATION_COSTS = marked("what verification costs")
 
 
 def decode_step(
@@ -30,30 +37,46 @@ def decode_step(
         return _unknown(scenario, step, max_batch)
     charged = {name: float(term) for name, term in step.charged().items()}
     largest = max(charged, key=charged.__getitem__)
-    share = text.percent(charged[largest] / float(step.total))
-    took = (
-        f"One decode step takes **{text.si(float(step.total), 's')}**, "
-        f"{share} of it {_SPENT_ON[largest]}"
+    took = say(
+        "One decode step takes **{time}**, {share} of it {spent_on}",
+        time=text.si(float(step.total), "s"),
+        share=text.percent(charged[largest] / float(step.total)),
+        spent_on=say(_SPENT_ON[largest]),
     )
-    crossing = f"{math.floor(compute_bound_from):,}"
+    crossing = math.floor(compute_bound_from)
     side = (
-        f"the linear layers are compute-bound, as beyond batch {crossing}"
+        say("the linear layers are compute-bound, as beyond batch {n:,}", n=crossing)
         if bool(step.compute_bound)
-        else f"the linear layers stay memory-bound up to batch {crossing}"
+        else say("the linear layers stay memory-bound up to batch {n:,}", n=crossing)
     )
     if scenario.fidelity != "bound":
         textbook = float(decode.step_time(replace(scenario, fidelity="bound")).total)
-        took += f" (textbook bound: {text.si(textbook, 's')})"
-    return f"{took}; {side}. {_fit(scenario, max_batch)}"
+        took = say(
+            "{statement} (textbook bound: {time})", statement=took, time=text.si(textbook, "s")
+        )
+    return text.sentences(_sentence(took, side), _fit(scenario, max_batch))
+
+
+def _sentence(*statements: str) -> str:
+    """Statements as one sentence."""
+    return say("{statements}.", statements=text.clauses(statements))
 
 
 def _unknown(scenario: Scenario, step: decode.StepTime, max_batch: int) -> str:
     if _rate_known(scenario):
-        return f"{_without_links(scenario, step, 'the step')} {_fit(scenario, max_batch)}"
-    usable = " or ".join(scenario.chip.peaks) or "none"
-    return (
-        f"{_missing_rate(scenario, 'the step time')} (published: {usable}). Reading takes "
-        f"**{text.si(float(step.kv_read + step.weight_read), 's')}**. {_fit(scenario, max_batch)}"
+        return text.sentences(_without_links(scenario, step, _STEP), _fit(scenario, max_batch))
+    usable = say(" or ").join(scenario.chip.peaks) or say("none")
+    return text.sentences(
+        say(
+            "{statement} (published: {rates}).",
+            statement=_missing_rate(scenario, _STEP_TIME),
+            rates=usable,
+        ),
+        say(
+            "Reading takes **{time}**.",
+            time=text.si(float(step.kv_read + step.weight_read), "s"),
+        ),
+        _fit(scenario, max_batch),
     )
 
 
@@ -63,30 +86,52 @@ def _rate_known(scenario: Scenario) -> bool:
 
 def _missing_rate(scenario: Scenario, what: str) -> str:
     """That no rate is published, and what is unknown for it; without a full stop."""
-    return (
-        f"No dense {text.plain(scenario.compute_format.id)} rate is published for "
-        f"{text.plain(scenario.chip.name)}, so {what} is not known here"
+    return say(
+        "No dense {format} rate is published for {chip}, so {what} is not known here",
+        format=text.plain(scenario.compute_format.id),
+        chip=text.plain(scenario.chip.name),
+        what=say(what),
     )
 
 
 def _without_links(scenario: Scenario, step: decode.StepTime, what: str) -> str:
     """That no link is published, and what the time is without any."""
-    busy = text.si(float(step.busy), "s")
-    return f"{missing_link(scenario)} Without communication {what} takes **{busy}**."
+    return text.sentences(
+        missing_link(scenario),
+        say(
+            "Without communication {what} takes **{time}**.",
+            what=say(what),
+            time=text.si(float(step.busy), "s"),
+        ),
+    )
 
 
 def _fit(scenario: Scenario, max_batch: int) -> str:
     chip = text.plain(scenario.chip.name)
     if scenario.batch <= max_batch:
-        return f"Memory holds {max_batch:,} sequences of this length."
+        return say("Memory holds {n:,} sequences of this length.", n=max_batch)
     fewest = memory.min_chips(scenario)
-    needed = (
-        f"it takes {fewest:,} × {chip}" if fewest else "no number of chips holds it in this layout"
-    )
     if max_batch == 0 and memory.weights(scenario) > memory.capacity(scenario):
-        return f"**The weights alone do not fit** on {scenario.n_chips:,}: {needed}."
-    held = f"memory holds {max_batch:,} sequences" if max_batch else "not one sequence fits"
-    return f"**It does not fit**: {held}; {needed} for this batch."
+        needed = say("it takes {n:,} × {chip}", n=fewest, chip=chip) if fewest else say(_NO_NUMBER)
+        return say(
+            "**The weights alone do not fit** on {n:,}: {needed}.",
+            n=scenario.n_chips,
+            needed=needed,
+        )
+    held = (
+        say("memory holds {n:,} sequences", n=max_batch)
+        if max_batch
+        else say("not one sequence fits")
+    )
+    needed = (
+        say("it takes {n:,} × {chip} for this batch", n=fewest, chip=chip)
+        if fewest
+        else say("no number of chips holds it in this layout for this batch")
+    )
+    return say("**It does not fit**: {held}; {needed}.", held=held, needed=needed)
+
+
+_NO_NUMBER = marked("no number of chips holds it in this layout")
 
 
 def layout_caveats(scenario: Scenario) -> list[str]:
@@ -101,17 +146,22 @@ def layout_caveats(scenario: Scenario) -> list[str]:
     if s.compute_format.bits < 16 and s.attention_format is None:
         id = text.plain(s.compute_format.id)
         found.append(
-            f"Attention is timed at the {id} rate and activations travel in {id}; many kernels "
-            "score in bf16 (Attention compute)."
+            say(
+                "Attention is timed at the {format} rate and activations travel in {format}; many "
+                "kernels score in bf16 (Attention compute).",
+                format=id,
+            )
         )
     return found
 
 
 def missing_link(scenario: Scenario) -> str:
     """That links are needed of which nothing is published."""
-    return (
-        f"No one-way link bandwidth is published for {text.plain(scenario.chip.name)}, so what "
-        f"{scenario.n_chips:,} of them send each other is not known here."
+    return say(
+        "No one-way link bandwidth is published for {chip}, so what {n:,} of them send each other "
+        "is not known here.",
+        chip=text.plain(scenario.chip.name),
+        n=scenario.n_chips,
     )
 
 
@@ -122,17 +172,35 @@ def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
     chip = text.plain(s.chip.name)
     offered = ", ".join(map(str, s.chip.slices))
     if s.chip.slices and s.n_chips not in s.chip.slices:
-        found.append(f"{s.n_chips:,} chips are not one slice of {chip}, which comes in {offered}.")
+        found.append(
+            say(
+                "{n:,} chips are not one slice of {chip}, which comes in {offered}.",
+                n=s.n_chips,
+                chip=chip,
+                offered=offered,
+            )
+        )
     if s.model.max_context and s.context > s.model.max_context:
-        model = text.plain(s.model.name)
-        found.append(f"{model} is published for {s.model.max_context:,} tokens of context.")
+        found.append(_beyond_published(s))
     if s.fidelity == "bound" and float(step.attention_compute) > float(step.kv_read):
         found.append(
-            f"Attention FLOPs take {text.si(float(step.attention_compute), 's')}, longer than the "
-            f"KV read of {text.si(float(step.kv_read), 's')}: the bound, which charges only the "
-            "read, is too low here."
+            say(
+                "Attention FLOPs take {compute}, longer than the KV read of {read}: the bound, "
+                "which charges only the read, is too low here.",
+                compute=text.si(float(step.attention_compute), "s"),
+                read=text.si(float(step.kv_read), "s"),
+            )
         )
     return found
+
+
+def _beyond_published(scenario: Scenario) -> str:
+    """Up to what context a model is published."""
+    return say(
+        "{model} is published for {n:,} tokens of context.",
+        model=text.plain(scenario.model.name),
+        n=scenario.model.max_context,
+    )
 
 
 def cache_copies(scenario: Scenario) -> str:
@@ -142,9 +210,11 @@ def cache_copies(scenario: Scenario) -> str:
     held = float(memory.kv_per_sequence(s))
     if held <= 1.001 * alone:
         return ""
-    return (
-        f"In this layout a sequence takes {text.si(held, 'B')} over its chips: each keeps whole KV "
-        f"heads, {text.times(held / alone)} what is needed."
+    return say(
+        "In this layout a sequence takes {size} over its chips: each keeps whole KV heads, "
+        "{factor} what is needed.",
+        size=text.si(held, "B"),
+        factor=text.times(held / alone),
     )
 
 
@@ -155,15 +225,24 @@ def kv_cache(scenario: Scenario, largest: int) -> str:
     ratio = weights / each
     growth = float(s.model.kv_bytes(s.context + 1, s.kv_format)) - each
     compared = (
-        f"{text.significant(ratio)} such caches weigh as much as the weights"
+        say("{n} such caches weigh as much as the weights", n=text.significant(ratio))
         if ratio >= 1
-        else f"it outweighs the weights {text.significant(1 / ratio)} times"
+        else say("it outweighs the weights {n} times", n=text.significant(1 / ratio))
     )
-    fits = f"memory holds {largest:,}" if largest else "memory holds none beside the weights"
-    return (
-        f"A sequence of {s.context:,} tokens caches **{text.si(each, 'B')}** in "
-        f"{text.plain(s.kv_format.id)}, {text.kibibytes(growth)} more "
-        f"with the next token; {compared}, and {fits}."
+    fits = (
+        say("memory holds {n:,}", n=largest)
+        if largest
+        else say("memory holds none beside the weights")
+    )
+    return say(
+        "A sequence of {n:,} tokens caches **{size}** in {format}, {growth} more with the next "
+        "token; {compared}, and {fits}.",
+        n=s.context,
+        size=text.si(each, "B"),
+        format=text.plain(s.kv_format.id),
+        growth=text.kibibytes(growth),
+        compared=compared,
+        fits=fits,
     )
 
 
@@ -173,46 +252,62 @@ def speculation(scenario: Scenario, cycle: speculative.Cycle, best: int, free: f
     if math.isnan(gain):
         if _rate_known(s):
             return missing_link(s)
-        return f"{_missing_rate(s, 'what verification costs')}."
-    drafted = f"Drafting {s.n_draft} tokens at acceptance {s.acceptance:g}"
+        return _sentence(_missing_rate(s, _VERIFICATION_COSTS))
     effect = (
-        f"makes decoding **{text.times(gain)}** as fast"
+        say("makes decoding **{factor}** as fast", factor=text.times(gain))
         if gain >= 1.005
-        else "changes nothing"
+        else say("changes nothing")
         if gain > 0.995
-        else f"**slows decoding** to {text.times(gain)}"
+        else say("**slows decoding** to {factor}", factor=text.times(gain))
     )
     longest = (
-        f"the best draft length here is {text.at_least(best)}"
+        say("the best draft length here is {n}", n=text.at_least(best))
         if best
-        else "here it pays not to draft at all"
+        else say("here it pays not to draft at all")
     )
     verify = (
-        f"verification is free up to batch {math.floor(free):,}"
+        say("verification is free up to batch {n:,}", n=math.floor(free))
         if s.batch <= free
-        else f"verification has not been free since batch {math.floor(free):,}"
+        else say("verification has not been free since batch {n:,}", n=math.floor(free))
     )
-    return f"{drafted} {effect} at batch {s.batch:,}; {longest}, and {verify}."
+    return say(
+        "Drafting {n} tokens at acceptance {acceptance:g} {effect} at batch {batch:,}; {longest}, "
+        "and {verify}.",
+        n=s.n_draft,
+        acceptance=s.acceptance,
+        effect=effect,
+        batch=s.batch,
+        longest=longest,
+        verify=verify,
+    )
 
 
 def speculation_caveats(scenario: Scenario, cost_ratio: float) -> list[str]:
     """What makes the draft a doubtful one."""
     s, found = scenario, []
     if s.draft is not None and s.draft.total_params >= s.model.total_params:
-        found.append("The draft model is no smaller than the target.")
+        found.append(say("The draft model is no smaller than the target."))
     if cost_ratio >= 1:
         found.append(
-            f"A draft step costs {text.times(cost_ratio)} a target step: drafting cannot pay."
+            say(
+                "A draft step costs {factor} a target step: drafting cannot pay.",
+                factor=text.times(cost_ratio),
+            )
         )
     elif s.draft is not None:
         found.append(
-            f"{text.plain(s.draft.name)} costs {text.significant(100 * cost_ratio)} % of a target "
-            "step here; the cost ratio is not used."
+            say(
+                "{draft} costs {share} % of a target step here; the cost ratio is not used.",
+                draft=text.plain(s.draft.name),
+                share=text.significant(100 * cost_ratio),
+            )
         )
     if s.draft is not None and s.draft.vocabulary != s.model.vocabulary:
-        found.append("Draft and target have vocabularies of different sizes: tokens may not match.")
+        found.append(
+            say("Draft and target have vocabularies of different sizes: tokens may not match.")
+        )
     if s.batch > speculative.max_batch(s):
-        found.append("Target, draft and both caches do not fit in memory together.")
+        found.append(say("Target, draft and both caches do not fit in memory together."))
     return found
 
 
@@ -221,27 +316,44 @@ def prefill(scenario: Scenario, reading: decode.StepTime) -> str:
     s, total = scenario, float(reading.total)
     if math.isnan(total):
         if _rate_known(s):
-            return _without_links(s, reading, "the prompt")
-        return f"{_missing_rate(s, 'what a prompt takes')}."
+            return _without_links(s, reading, _PROMPT)
+        return _sentence(_missing_rate(s, _PROMPT_TAKES))
     terms = prompts.terms(s)
     compute = float(terms.linear_compute + terms.attention_compute)
-    bound = "compute" if compute > float(terms.read) else "memory"
+    bound = say("bound by compute") if compute > float(terms.read) else say("bound by memory")
     talk = float(reading.charged()["communication"])
-    spent = f", {text.percent(talk / total)} of it communication" if talk else ""
+    if talk:
+        bound = text.listed([bound, _talk(talk / total)])
     hit = int(prompts.block_hit(s))
-    cached = f" with {hit:,} of them cached" if hit else ""
+    prompt = text.plural(
+        s.prompt, marked("A prompt of {n} token"), marked("A prompt of {n} tokens")
+    )
+    if hit:
+        prompt = say("{prompt} with {n:,} of them cached", prompt=prompt, n=hit)
     overtakes = prompts.attention_overtakes(s.model)
+    share = text.percent(prompts.attention_share(s))
     leads = (
-        f"attention takes {text.percent(prompts.attention_share(s))} of the FLOPs and leads from "
-        f"{text.round_count(overtakes)} tokens on"
+        say(
+            "attention takes {share} of the FLOPs and leads from {n} tokens on",
+            share=share,
+            n=text.round_count(overtakes),
+        )
         if math.isfinite(overtakes)
-        else f"attention takes {text.percent(prompts.attention_share(s))} of the FLOPs"
+        else say("attention takes {share} of the FLOPs", share=share)
     )
-    return (
-        f"A prompt of {text.plural(s.prompt, 'token')}{cached} is read in "
-        f"**{text.si(total, 's')}** at {text.percent(s.mfu)} of the dense rate, bound by "
-        f"{bound}{spent}; {leads}."
+    read = say(
+        "{prompt} is read in **{time}** at {mfu} of the dense rate, {bound}",
+        prompt=prompt,
+        time=text.si(total, "s"),
+        mfu=text.percent(s.mfu),
+        bound=bound,
     )
+    return _sentence(read, leads)
+
+
+def _talk(share: float) -> str:
+    """What of a time is communication."""
+    return say("{share} of it communication", share=text.percent(share))
 
 
 def prefill_caveats(scenario: Scenario) -> list[str]:
@@ -249,12 +361,11 @@ def prefill_caveats(scenario: Scenario) -> list[str]:
     s = scenario
     found = layout.problems(s) if s.fidelity != "bound" else []
     if s.model.max_context and s.prompt > s.model.max_context:
-        name = text.plain(s.model.name)
-        found.append(f"{name} is published for {s.model.max_context:,} tokens of context.")
+        found.append(_beyond_published(s))
     if s.prefix_hit >= s.prompt:
-        found.append("The cached prefix is the whole prompt: its last token is read anyway.")
+        found.append(say("The cached prefix is the whole prompt: its last token is read anyway."))
     if s.chunk > s.prompt:
-        found.append("The chunk is longer than the prompt: one step takes all of it.")
+        found.append(say("The chunk is longer than the prompt: one step takes all of it."))
     return found
 
 
@@ -264,21 +375,26 @@ def sharding_width(scenario: Scenario, step: decode.StepTime) -> str:
     tp = int(layout.Layout.of(s).tp)
     if math.isnan(total):
         if _rate_known(s):
-            return _without_links(s, step, "the step")
-        return f"{_missing_rate(s, 'the step time')}."
+            return _without_links(s, step, _STEP)
+        return _sentence(_missing_rate(s, _STEP_TIME))
     talk = float(step.charged()["communication"])
     where = sharding.current_limits(s)
-    split = f"Split {tp} ways" if tp > 1 else "With each group one chip"
-    took = (
-        f"{split} the step takes **{text.si(total, 's')}**, "
-        f"{text.percent(talk / total)} of it communication"
+    took = say(
+        "{split} the step takes **{time}**, {share}",
+        split=say("Split {n} ways", n=tp) if tp > 1 else say("With each group one chip"),
+        time=text.si(total, "s"),
+        share=_talk(talk / total),
     )
     if math.isinf(where.hbm):
-        return f"{took}; no matmul waits for a link."
-    return (
-        f"{took}. Sending a matmul's activations would outlast reading its weights from "
-        f"{text.round_count(where.hbm)} ways on, and multiplying them from "
-        f"{text.round_count(where.compute)} ways on."
+        return _sentence(took, say("no matmul waits for a link"))
+    return text.sentences(
+        _sentence(took),
+        say(
+            "Sending a matmul's activations would outlast reading its weights from {memory} ways "
+            "on, and multiplying them from {compute} ways on.",
+            memory=text.round_count(where.hbm),
+            compute=text.round_count(where.compute),
+        ),
     )
 
 
@@ -289,12 +405,22 @@ def sharding_caveats(scenario: Scenario) -> list[str]:
     chip = text.plain(s.chip.name)
     if s.n_chips > reach > 1:
         found.append(
-            f"Fast links of {chip} reach {reach:,.0f} chips; beyond, {text.si(s.scale_out, 'B/s')} "
-            "of network for each chip is assumed."
+            say(
+                "Fast links of {chip} reach {n:,.0f} chips; beyond, {rate} of network for each "
+                "chip is assumed.",
+                chip=chip,
+                n=reach,
+                rate=text.si(s.scale_out, "B/s"),
+            )
         )
     if kind == "torus":
         shape = sharding.shape_words(s, int(layout.Layout.of(s).tp))
-        found.append(f"A group is taken as a torus of {shape}, rings only where an axis wraps.")
+        found.append(
+            say(
+                "A group is taken as a torus of {shape}, rings only where an axis wraps.",
+                shape=shape,
+            )
+        )
     return found
 
 
@@ -304,18 +430,38 @@ def cost(scenario: Scenario, step: decode.StepTime, prompts_per_second: float) -
     chip = text.plain(s.chip.name)
     if math.isnan(float(step.total)):
         why = decode_step(s, step, int(memory.max_batch(s)), math.inf)
-        return f"What a token costs is not known here. {why}"
+        return text.sentences(say("What a token costs is not known here."), why)
     if math.isnan(price):
-        return f"No price is published for {chip}: type one under Prices and more in the sidebar."
-    output = float(money.per_million_tokens(s, step))
-    fits = "" if s.batch <= int(memory.max_batch(s)) else ", **if the batch did fit**,"
-    read = money.per_million_input_tokens(s, prompts_per_second)
-    return (
-        f"At {text.usd(price)} per {chip} and hour a million output tokens cost{fits} "
-        f"**{text.usd(output)}** and a million input tokens **{text.usd(read)}**; a thousand "
-        f"requests of {s.prompt:,} tokens in and {s.output:,} out cost "
-        f"{text.usd(money.requests(s, step, prompts_per_second))}."
+        return say(
+            "No price is published for {chip}: type one under Prices and more in the sidebar.",
+            chip=chip,
+        )
+    hour = say("At {price} per {chip} and hour", price=text.usd(price), chip=chip)
+    prices = {
+        "hour": hour,
+        "output": text.usd(float(money.per_million_tokens(s, step))),
+        "input": text.usd(money.per_million_input_tokens(s, prompts_per_second)),
+    }
+    tokens = (
+        say(
+            "{hour} a million output tokens cost **{output}** and a million input tokens "
+            "**{input}**",
+            **prices,
+        )
+        if s.batch <= int(memory.max_batch(s))
+        else say(
+            "{hour} a million output tokens cost, **if the batch did fit**, **{output}** and a "
+            "million input tokens **{input}**",
+            **prices,
+        )
     )
+    requests = say(
+        "a thousand requests of {prompt:,} tokens in and {output:,} out cost {price}",
+        prompt=s.prompt,
+        output=s.output,
+        price=text.usd(money.requests(s, step, prompts_per_second)),
+    )
+    return _sentence(tokens, requests)
 
 
 def capacity_fit(
@@ -328,49 +474,75 @@ def capacity_fit(
     """Whether it fits, on how few chips, and what the smallest topology is worth."""
     s, chip = scenario, text.plain(scenario.chip.name)
     taken = held.weights + held.kv_cache + held.activations
-    share = text.percent(taken / (s.n_chips * s.chip.memory))
-    least = (
-        f"the fewest chips that hold it are {fewest:,}"
-        if fewest
-        else "no number of chips holds it in this layout"
-    )
+    least = say("the fewest chips that hold it are {n:,}", n=fewest) if fewest else say(_NO_NUMBER)
     lesson = ""
     if (
         small.sequences
         and double.sequences
         and small.requests_per_second < (double.requests_per_second)
     ):
-        lesson = (
-            f" The smallest slice for the weights, {text.plural(small.n_chips, 'chip')}, serves "
-            f"{text.significant(small.requests_per_second)} requests/s per chip with memory full; "
-            f"{double.n_chips:,} serve {text.significant(double.requests_per_second)}: the "
-            "smallest topology is not the cheapest."
+        lesson = say(
+            "The smallest slice for the weights, {chips}, serves {few} requests/s per chip with "
+            "memory full; {n:,} serve {many}: the smallest topology is not the cheapest.",
+            chips=_chips(small.n_chips),
+            few=text.significant(small.requests_per_second),
+            n=double.n_chips,
+            many=text.significant(double.requests_per_second),
         )
     elif small.n_chips and not small.sequences:
-        lesson = (
-            f" The smallest slice for the weights, {text.plural(small.n_chips, 'chip')}, leaves no "
-            "room for one sequence of this length."
+        lesson = say(
+            "The smallest slice for the weights, {chips}, leaves no room for one sequence of this "
+            "length.",
+            chips=_chips(small.n_chips),
         )
-    verb = "take" if held.free >= 0 else "would take"
-    return (
-        f"{s.batch:,} sequences of {s.context:,} tokens and the weights {verb} "
-        f"**{text.si(taken, 'B')}**, {share} of the memory of {s.n_chips:,} × {chip}; "
-        f"{least}.{lesson}"
+    sizes = {
+        "batch": s.batch,
+        "context": s.context,
+        "size": text.si(taken, "B"),
+        "share": text.percent(taken / (s.n_chips * s.chip.memory)),
+        "n": s.n_chips,
+        "chip": chip,
+    }
+    held_by = (
+        say(
+            "{batch:,} sequences of {context:,} tokens and the weights take **{size}**, {share} of "
+            "the memory of {n:,} × {chip}",
+            **sizes,
+        )
+        if held.free >= 0
+        else say(
+            "{batch:,} sequences of {context:,} tokens and the weights would take **{size}**, "
+            "{share} of the memory of {n:,} × {chip}",
+            **sizes,
+        )
     )
+    return text.sentences(_sentence(held_by, least), lesson)
+
+
+def _chips(number: int) -> str:
+    return text.plural(number, marked("{n} chip"), marked("{n} chips"))
 
 
 _MOVED = {
-    "weight_read": "the weight read",
-    "linear_compute": "the FLOPs",
-    "kv_read": "the KV read",
-    "critical_batch": "the critical batch",
-    "max_batch": "the largest batch",
+    "weight_read": marked("the weight read"),
+    "linear_compute": marked("the FLOPs"),
+    "kv_read": marked("the KV read"),
+    "critical_batch": marked("the critical batch"),
+    "max_batch": marked("the largest batch"),
 }
+# What is said of a switch that moves something, and of one that stays.
 _SWITCH = {
-    "weight_format": ("{} weights", "move", "stay"),
-    "kv_format": ("a KV cache in {}", "moves", "stays"),
-    "compute_format": ("{} compute", "moves", "stays"),
-}
+    "weight_format": (
+        marked("**{id}** weights move {what} (step {change})"), marked("**{id}** weights stay")
+    ),
+    "kv_format": (
+        marked("a KV cache in **{id}** moves {what} (step {change})"),
+        marked("a KV cache in **{id}** stays"),
+    ),
+    "compute_format": (
+        marked("**{id}** compute moves {what} (step {change})"), marked("**{id}** compute stays")
+    ),
+}  # fmt: skip
 
 
 def precision(
@@ -380,24 +552,24 @@ def precision(
     figures: Mapping[str, precisions.Figures],
 ) -> str:
     """What each switch moves, in words, and what it does to the step."""
-    sentences = []
+    found = []
     for switch, then in changed.items():
-        form, moves, stays = _SWITCH[switch]
+        moves, stays = _SWITCH[switch]
         after, id = figures[switch], text.plain(getattr(then, switch).id)
-        named = form.format(f"**{id}**")
         if getattr(then, switch) is getattr(scenario, switch):
-            sentences.append(f"{named} {stays}")
+            found.append(say(stays, id=id))
             continue
         if math.isnan(after.step_time) and not math.isnan(now.step_time):
             chip = text.plain(scenario.chip.name)
-            sentences.append(f"{chip} publishes no dense {id} rate to compute in")
+            found.append(
+                say("{chip} publishes no dense {format} rate to compute in", chip=chip, format=id)
+            )
             continue
         moved = [
-            words
+            say(words)
             for name, words in _MOVED.items()
             if precisions.differ(getattr(after, name), getattr(now, name))
         ]
-        change = text.change(after.step_time, now.step_time) or "unknown"
-        what = ", ".join(moved) or "nothing"
-        sentences.append(f"{named} {moves} {what} (step {change})")
-    return f"{'; '.join(sentences)}."
+        change = text.change(after.step_time, now.step_time) or say("unknown")
+        found.append(say(moves, id=id, what=text.listed(moved) or say("nothing"), change=change))
+    return _sentence(*found)

@@ -1,0 +1,264 @@
+"""Every message is found and translated, and every text that a reader sees is a message."""
+
+from __future__ import annotations
+
+import ast
+import gettext
+import io
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import pandas as pd
+import pytest
+from babel.messages import Catalog
+from babel.messages.extract import extract_from_file
+from babel.messages.pofile import read_po
+from streamlit.testing.v1 import AppTest
+
+from calc.explain import EXPLANATIONS
+from calc.words import say, speak
+from pages.ui import language, sidebar, text
+from presets import chips, formats, models
+
+ROOT = Path(__file__).parents[1]
+PO = ROOT / "locales" / "zh" / "LC_MESSAGES" / "messages.po"
+FILES = [ROOT / "app.py", *(ROOT / "calc").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+
+
+def catalogue() -> Catalog:
+    return read_po(io.BytesIO(PO.read_bytes()), locale="zh")
+
+
+@cache
+def extracted() -> frozenset[str]:
+    """The messages that ``make translations`` finds."""
+    keywords = {"say": None, "marked": None}
+    found = [message for file in FILES
+             for _, message, *_ in extract_from_file("python", file, keywords)]  # fmt: skip
+    return frozenset(message for message in found if isinstance(message, str))
+
+
+def written() -> Iterator[str]:
+    """The messages that the code holds; a computed one is taken for marked elsewhere."""
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else node.func
+            name = called.id if isinstance(called, ast.Name) else called
+            if name not in ("say", "marked"):
+                continue
+            message = node.args[0]
+            assert not isinstance(message, ast.JoinedStr), f"{file}:{node.lineno}: an f-string"
+            if isinstance(message, ast.Constant) and isinstance(message.value, str):
+                yield message.value
+
+
+def test_every_message_is_found() -> None:
+    # Inside an f-string or another message's arguments it may be overlooked.
+    assert set(written()) == extracted()
+
+
+def test_every_message_is_translated() -> None:
+    known = {message.id: message for message in catalogue() if message.id}
+    assert set(known) == extracted()
+    assert not [id for id, message in known.items() if not message.string or message.fuzzy]
+
+
+def fields(message: str) -> list[tuple[str, str]]:
+    """Names and formats of the fields of a message."""
+    return sorted({(name, form or "") for _, name, form, _ in Formatter().parse(message) if name})
+
+
+@pytest.mark.parametrize("message", [m for m in catalogue() if m.id], ids=lambda m: m.id[:30])
+def test_a_translation_has_the_fields_of_its_message(message: Any) -> None:
+    assert fields(message.string) == fields(message.id)
+
+
+def test_messages_without_a_translator_are_english() -> None:
+    assert say("batch {n}", n=7) == "batch 7"
+
+
+class Bracketed(gettext.NullTranslations):
+    """A language that is English in brackets: what has none around it was never said."""
+
+    def gettext(self, message: str) -> str:
+        return f"⟦{message}⟧" if message in extracted() else message
+
+
+# Ids, names, units and abbreviations, which are the same in every language.
+SAME = frozenset(
+    {
+        "Inference", "Ledger", "config", "json", "bound", "operators", "auto", "compute",
+        "ratio", "replicated", "sequence", "batch", "int8", "bf16", "FLOPs", "KiB", "GiB",
+        "USD", "kWh", "TTFT", "TPOT", "MBU", "MFU", "MHA", "GQA", "MQA", "MLA", "MLP",
+    }
+)  # fmt: skip
+WORD = re.compile(r"[A-Za-z]{3,}")
+# Markup, fields that plotly.js fills in, the link to share, and FLOP with its prefixes.
+SKIPPED = re.compile(r"<[^>]*>|%\{[^}]*\}|:material/\w+:|\?v=1&\S*|\b[kMGTPE]?FLOP\b")
+FORMULA = re.compile(r"(\$+).*?\1", re.DOTALL)
+
+
+def unsaid(words: str) -> set[str]:
+    """Words of a text that stand outside brackets."""
+    while (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", words)) != words:
+        words = inner
+    # Of a formula, the words in it.
+    words = FORMULA.sub(lambda found: " ".join(re.findall(r"\\text\{([^}]*)\}", found[0])), words)
+    for quoted in quotes():
+        words = words.replace(quoted, "")
+    return set(WORD.findall(SKIPPED.sub("", words))) - SAME
+
+
+@cache
+def quotes() -> tuple[str, ...]:
+    """What is quoted from presets as it is: names, notes and sources."""
+    given: set[str] = {*chips, *models, *formats}
+    for chip in chips.values():
+        given |= {chip.name, chip.vendor, chip.topology, *chip.notes, *chip.sources.values()}
+        given |= {price.source for price in (chip.price, *chip.other_prices) if price}
+    for model in models.values():
+        given |= {model.name, model.note, *model.sources}
+    given |= {item.name for item in formats.values()}
+    given |= {entry.source for entry in EXPLANATIONS.values()}
+    both = {*given, *map(text.plain, given)} - {""}
+    return tuple(sorted(both, key=len, reverse=True))
+
+
+@pytest.fixture
+def bracketed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(language, "catalogue", lambda _: Bracketed())
+    # The harness formats options itself.
+    speak(Bracketed().gettext)
+    yield
+    speak(str)
+
+
+def texts(message: Any) -> Iterator[str]:
+    """All texts of an element, as the browser gets them."""
+    for field, value in message.ListFields():
+        if field.name in UNSEEN:
+            continue
+        for item in value if field.is_repeated else [value]:
+            if field.message_type is not None:
+                if field.message_type.GetOptions().map_entry:
+                    continue
+                yield from texts(item)
+            elif isinstance(item, str):
+                yield from in_chart(item) if field.name == "json" else [item]
+
+
+# Fields of elements that nobody reads.
+UNSEEN = frozenset(
+    {
+        "id", "key", "form_id", "element_id", "icon", "url", "url_path", "query_param_key",
+        "type", "language", "tag", "component_name", "js_content", "html_content",
+        "css_content",
+    }
+)  # fmt: skip
+
+
+def in_chart(data: str) -> Iterator[str]:
+    """The texts of a chart: its description, and what plotly.js writes."""
+    shown = json.loads(data)
+    yield shown["alt"]
+    yield from shown["words"].values()
+    yield from drawn(json.loads(shown["spec"]))
+
+
+def drawn(value: Any, name: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from drawn(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from drawn(item, name)
+    elif isinstance(value, str) and name in WRITTEN:
+        yield value
+
+
+# Keys of a figure whose texts are written into the chart.
+WRITTEN = frozenset({"text", "name", "hovertemplate", "ticktext", "x", "y", "customdata"})
+
+
+def elements(node: Any) -> Iterator[Any]:
+    yield node
+    for child in getattr(node, "children", {}).values():
+        yield from elements(child)
+
+
+def in_table(node: Any) -> Iterator[str]:
+    """Headings and cells of a table; the headings of a typed one may be given apart."""
+    frame = node.value
+    apart = json.loads(getattr(node.proto, "columns", "") or "{}")
+    for column in frame.columns:
+        yield (apart.get(column) or {}).get("label") or str(column)
+        yield from (cell for cell in frame[column] if isinstance(cell, str))
+
+
+def seen(test: AppTest) -> Iterator[str]:
+    """Every text of a page."""
+    for node in elements(test._tree):
+        proto = getattr(node, "proto", None)
+        if isinstance(getattr(node, "value", None), pd.DataFrame):
+            yield from in_table(node)
+        elif proto is not None:
+            yield from texts(proto)
+
+
+# What is opened on a page beside its tabs.
+OPENED = (
+    "explain-open", "share", "kv-pick", "custom-model", "custom-chip",
+    *(f"group-{group}-{unfolded}" for group in sidebar.FOLDED for unfolded in (True, False)),
+)  # fmt: skip
+TABS = {
+    "kv_cache": "kv-tabs",
+    "prefill": "prefill-tabs",
+    "sharding": "sharding-tabs",
+    "capacity": "capacity-tabs",
+    "quantization": "quantization-tabs",
+    "speculative": "speculation-tabs",
+}
+SCENARIOS = {
+    "default": {},
+    "operators": {"f": "operators", "eb": "0.8", "os": "50", "pp": "2"},
+    "experts": {"model": "deepseek-v3", "chip": "gb200-nvl72", "n": "72", "f": "operators",
+                "ep": "72", "dp": "72", "c": "fp8", "w": "fp8", "sk": "0.5", "usd": "3",
+                "px": "3000", "d": "llama-3.2-1b"},
+    "misfit": {"n": "1", "b": "4096", "s": "131072", "k": "0", "px": "8192"},
+    "unknown": {"chip": "rtx-5090", "n": "8", "b": "-5"},
+}  # fmt: skip
+
+
+def visited(page: str, query: dict[str, str]) -> Iterator[AppTest]:
+    """A page with everything opened, once for each of its tabs."""
+    test = AppTest.from_file("../app.py", default_timeout=60)
+    for key, value in query.items():
+        test.query_params[key] = value
+    test.switch_page(f"pages/{page}.py")
+    for key in OPENED:
+        test.session_state[key] = True
+    test.run()
+    yield test
+    tabs = [node for node in elements(test._tree) if node.type == "tab"]
+    for tab in tabs[1:]:
+        test.session_state[TABS[page]] = tab.label
+        test.run()
+        yield test
+
+
+@pytest.mark.usefixtures("bracketed")
+@pytest.mark.parametrize("query", SCENARIOS.values(), ids=SCENARIOS)
+@pytest.mark.parametrize("page", sorted(file.stem for file in (ROOT / "pages").glob("*.py")))
+def test_every_text_of_a_page_is_a_message(page: str, query: dict[str, str]) -> None:
+    left = set()
+    for test in visited(page, query):
+        assert not test.exception
+        left |= {words for words in seen(test) if unsaid(words)}
+    assert not left
