@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from calc import custom, sampling
+from calc import custom, pins, sampling
 from calc.scenario import SCHEMA, Catalogues, Choice, Field, Option, Quantity
 from calc.words import inside, marked, say
 
@@ -33,12 +33,14 @@ class Text:
     label: str
     catalogue: str
     read: Callable[[str], Any]
+    longest: int = custom.LONGEST_LINK_TEXT
 
 
 TEXTS = (
     Text("custom_model", "cfg", marked("Custom model"), "models", custom.model),
     Text("custom_chip", "hw", marked("Custom chip"), "chips", custom.chip),
     Text("bench_weights", "pq", marked("Bench weights"), "", sampling.pair_of_text),
+    Text("pins", "pins", marked("Pins"), "", pins.read, pins.LONGEST_TEXT),
 )
 
 # How a page is read, which changes no number.
@@ -74,10 +76,8 @@ def with_custom(
         value = given.get(text.key)
         if not value:
             continue
-        if len(value) > custom.LONGEST_LINK_TEXT:
-            problems[text.key] = say(
-                "longer than {most:,} characters", most=custom.LONGEST_LINK_TEXT
-            )
+        if len(value) > text.longest:
+            problems[text.key] = say("longer than {most:,} characters", most=text.longest)
             continue
         try:
             item = text.read(value)
@@ -87,6 +87,9 @@ def with_custom(
         if text.catalogue:
             extended[text.catalogue] = {**catalogues[text.catalogue], custom.ID: item}
     return extended, problems
+
+
+_OF_SEVERAL = marked("{label} ({key}) in the link: {reason}; {used}.")
 
 
 @dataclass(frozen=True)
@@ -101,12 +104,13 @@ class Problem:
     key: str
     reason: str
     used: str
+    template: str = marked("{label} ({key}) in the link is {reason}; {used} is used.")
 
     @property
     def sentence(self) -> str:
         """What a reader is told."""
         return say(
-            "{label} ({key}) in the link is {reason}; {used} is used.",
+            self.template,
             label=say(self.label),
             key=self.key,
             reason=self.reason,
@@ -168,6 +172,12 @@ def parse(
         if text.key in unusable:
             problems.append(Problem(text.label, text.key, unusable[text.key], say("none")))
         values[text.name] = "" if text.key in unusable else texts.get(text.key, "")
+    held, changes = pins.read(values["pins"])
+    values["pins"] = pins.write(held)
+    problems += [
+        Problem(marked("Pins"), "pins", change.reason, change.used, _OF_SEVERAL)
+        for change in changes
+    ]
     for key, given in query.items():
         field = BY_KEY.get(key)
         if field is None or not given:
