@@ -106,12 +106,12 @@ def test_pins_are_renamed_moved_opened_and_removed() -> None:
     at = compared(Pin("half", "n=8"), Pin("small", "w=int4"))
     at.text_input(key="pin-name-0").input("small").run()
     assert [pin.name for pin in pins.read(at.session_state["pins"])[0]] == ["small 2", "small"]
-    at.button(key="pin-arrow_downward-0").click().run()
+    at.button(key="pin-down-0").click().run()
     assert [pin.name for pin in pins.read(at.session_state["pins"])[0]] == ["small", "small 2"]
-    at.button(key="pin-input-1").click().run()
+    at.button(key="pin-open-1").click().run()
     assert at.session_state["n"] == 8
-    at.button(key="pin-delete-0").click().run()
-    at.button(key="pin-delete-0").click().run()
+    at.button(key="pin-remove-0").click().run()
+    at.button(key="pin-remove-0").click().run()
     assert not at.exception
     assert at.session_state["pins"] == ""
 

@@ -41,11 +41,13 @@ def held() -> list[Pin]:
 
 
 def keep() -> None:
-    """Draw the text that holds the pins, out of sight: it binds them to the link."""
-    if st.session_state.get(KEY) or KEY in st.query_params:
-        with st.sidebar, st.container(key="pins-held"):
-            st.html("<style>.st-key-pins-held { display: none; }</style>")
-            st.text_input("pins", key=KEY, bind="query-params", max_chars=pins.LONGEST_TEXT)
+    """Draw the text that holds the pins, out of sight: it binds them to the link.
+
+    Always, since a bound widget that is first drawn with a value does not tell the link.
+    """
+    with st.sidebar, st.container(key="pins-held"):
+        st.html("<style>.st-key-pins-held { display: none; }</style>")
+        st.text_input("pins", key=KEY, bind="query-params", max_chars=pins.LONGEST_TEXT)
 
 
 def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
@@ -145,18 +147,14 @@ def editor() -> None:
                 args=(i,),
                 width=320,
             )
-            for label, icon, act, idle in (
-                (say("Move up"), "arrow_upward", _move(i, -1), i == 0),
-                (say("Move down"), "arrow_downward", _move(i, 1), i == len(now) - 1),
-                (say("Use in the sidebar"), "input", _open(i), False),
-                (say("Remove"), "delete", _remove(i), False),
+            for key, label, act, idle in (
+                ("up", say("Move up"), _move(i, -1), i == 0),
+                ("down", say("Move down"), _move(i, 1), i == len(now) - 1),
+                ("open", say("Use in the sidebar"), _open(i), False),
+                ("remove", say("Remove"), _remove(i), False),
             ):
                 st.button(
-                    f":material/{icon}:",
-                    key=f"pin-{icon}-{i}",
-                    help=label,
-                    on_click=act,
-                    disabled=idle,
+                    label, key=f"pin-{key}-{i}", on_click=act, disabled=idle, type="tertiary"
                 )
 
 
