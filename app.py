@@ -9,7 +9,7 @@ import streamlit as st
 
 from calc import scenario
 from calc.words import marked, say
-from pages.ui import frame, language, link, pinned, sidebar
+from pages.ui import frame, language, link, pinned, present, sidebar
 
 CORE, PREFILL, LAYOUT, LOSSES, PRICE, SPECULATION = sidebar.CORE, *sidebar.FOLDED
 COMMON = (CORE, LAYOUT, LOSSES, PRICE)
@@ -48,6 +48,13 @@ link.canonicalise()
 groups, unfolded, unused = next(u for e, u in entries.items() if e.url_path == page.url_path)
 offered = link.catalogues()
 values = sidebar.controls(sidebar.fields(groups) - set(unused), offered, unfolded)
+with st.sidebar, st.container(horizontal=True):
+    language.control()
+    present.control()
 pinned.keep()
-with frame.around(scenario.build(values, offered)):
-    page.run()
+chosen = scenario.build(values, offered)
+if present.wanted():
+    present.show(chosen)
+else:
+    with frame.around(chosen):
+        page.run()

@@ -43,6 +43,10 @@ TEXTS = (
     Text("pins", "pins", marked("Pins"), "", pins.read, pins.LONGEST_TEXT),
 )
 
+SLIDES = (
+    "decode", "frontier", "capacity", "kv-cache", "prefill", "sharding", "cost", "speculation",
+    "compare",
+)  # fmt: skip
 # How a page is read, which changes no number.
 PRESENTATION = (
     Option(
@@ -52,6 +56,22 @@ PRESENTATION = (
         "en",
         marked("Language of the pages."),
         ("en", "zh"),
+    ),
+    Option(
+        "view",
+        "view",
+        marked("View"),
+        "explore",
+        marked("Pages with their controls, or one chart a screen."),
+        ("explore", "present"),
+    ),
+    Option(
+        "slide",
+        "slide",
+        marked("Slide"),
+        SLIDES[0],
+        marked("What the presentation shows."),
+        SLIDES,
     ),
 )
 WRITTEN: tuple[Field, ...] = (*SCHEMA, *PRESENTATION)

@@ -92,9 +92,10 @@ def show(
     alt: str,
     revision: str = "",
     on_click: Callable[[float], None] | None = None,
+    tall: bool = False,
 ) -> None:
     """Put a figure on the page; `alt` says in words what it shows (see `renderer.show`)."""
-    renderer.show(figure, key, alt, revision, on_click)
+    renderer.show(figure, key, alt, revision, on_click, tall)
 
 
 def key(label: str, colour: str, glyph: str) -> str:

@@ -153,9 +153,7 @@ def editor() -> None:
                 ("open", say("Use in the sidebar"), _open(i), False),
                 ("remove", say("Remove"), _remove(i), False),
             ):
-                st.button(
-                    label, key=f"pin-{key}-{i}", on_click=act, disabled=idle, type="tertiary"
-                )
+                st.button(label, key=f"pin-{key}-{i}", on_click=act, disabled=idle, type="tertiary")
 
 
 def _rename(i: int) -> None:

@@ -56,6 +56,22 @@ function themed(spec, ink, colours) {
   return figure;
 }
 
+// Letters, lines and margins for the back of the room.
+const LARGER = 1.36;
+const SIZED = /^(font|.*font|line|marker|margin|title)$/;
+
+function enlarge(part, by) {
+  for (const [name, value] of Object.entries(part)) {
+    if (!value || typeof value !== "object" || value.bdata) continue;
+    if (SIZED.test(name)) {
+      for (const size of ["size", "width", "l", "r", "t", "b"]) {
+        if (typeof value[size] === "number") value[size] *= by;
+      }
+    }
+    enlarge(value, by);
+  }
+}
+
 // The legend comes as the text of a shape, so that a saved picture keeps it. On screen its entries
 // are buttons over the same place: they wrap, and each hides the lines of its name.
 function takeLegend(layout) {
@@ -177,6 +193,10 @@ async function draw(host, shown) {
   const { data, layout, legend } = themed(shown.spec, shown.ink, host.colours);
   if (host.revision !== shown.revision) host.unseen.clear();
   host.revision = layout.uirevision = shown.revision;
+  if (shown.height === null) {
+    enlarge({ data, layout }, LARGER);
+    layout.height = host.clientHeight;
+  }
   hide(host, data);
   layout.width = host.clientWidth || undefined;
   await plotly.react(host, data, layout, spoken(shown.words));
@@ -251,7 +271,8 @@ export default function ({ parentElement, data, setTriggerValue }) {
   host.restore = () => host.previewed && draw(host, host.shown);
   host.setAttribute("role", "figure");
   host.setAttribute("aria-label", data.alt);
-  host.style.height = `${data.height}px`;
+  host.style.height = data.height === null ? "" : `${data.height}px`;
+  host.parentElement.classList.toggle("ledger-tall", data.height === null);
   host.shown = data;
   host.tell = setTriggerValue;
   if (!host.sizes) watch(host);

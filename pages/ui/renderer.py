@@ -47,6 +47,8 @@ _CSS = """
 .ledger-chart { position: relative; }
 .ledger-chart:fullscreen { background: var(--st-background-color); }
 .ledger-plot { width: 100%; }
+.ledger-tall .ledger-plot { height: max(340px, calc(100vh - 19rem)); }
+.ledger-tall .ledger-legend { font-size: 17px; line-height: 23px; }
 .ledger-legend {
   position: absolute; top: 0; z-index: 1; pointer-events: none; box-sizing: border-box;
   display: flex; flex-wrap: wrap; align-content: flex-end; gap: 0 0.9em; padding-bottom: 5px;
@@ -78,6 +80,7 @@ def show(
     alt: str,
     revision: str = "",
     on_click: Callable[[float], None] | None = None,
+    tall: bool = False,
 ) -> None:
     """Draw a figure.
 
@@ -93,6 +96,8 @@ def show(
         Changes when the axes change meaning: a zoom is kept while it stays the same.
     on_click : callable, optional
         Told the `customdata` of a point that is clicked, a number. Not by Streamlit's own chart.
+    tall : bool
+        Fills the window below it, and is lettered for the back of the room.
     """
     if STOCK:
         _show_stock(figure, key, alt)
@@ -106,7 +111,7 @@ def show(
             "alt": alt,
             "words": {message: say(message) for message in _WORDS},
             "ink": palette.INK,
-            "height": figure.layout["height"],
+            "height": None if tall else figure.layout["height"],
             "revision": revision or key,
             "library": f"component/{library.name}/plotly.min.js?v={plotly.__version__}",
             "clickable": on_click is not None,
