@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from calc import Scenario, decode, link, memory, prefill, roofline, sharding, variants
@@ -23,6 +23,7 @@ from pages.ui import (
     text,
     verdict,
 )
+from pages.ui.pinned import Contender
 from presets import models
 
 
@@ -36,11 +37,28 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
+class Subject:
+    """What is shown: the sidebar's scenario, and beside it those that are pinned."""
+
+    scenario: Scenario
+    contenders: Sequence[Contender]
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Subject:
+        """With the pins that the link holds."""
+        return cls(scenario, pinned.contenders(scenario)[0])
+
+    def offered(self) -> list[str]:
+        """The exhibits that there is something to show for."""
+        return [id for id in EXHIBITS if id != "compare" or len(self.contenders) > 1]
+
+
+@dataclass(frozen=True)
 class Entry:
     """A title, marked for translation, and how its exhibit is made."""
 
     title: str
-    build: Callable[[Scenario], Exhibit]
+    build: Callable[[Subject], Exhibit]
 
 
 def _decode(s: Scenario, chart: str) -> tuple[decode.StepTime, str, figures.Chart]:
@@ -52,12 +70,14 @@ def _decode(s: Scenario, chart: str) -> tuple[decode.StepTime, str, figures.Char
     return step, sentence, drawn
 
 
-def _step(s: Scenario) -> Exhibit:
+def _step(subject: Subject) -> Exhibit:
+    s = subject.scenario
     step, sentence, chart = _decode(s, "step-time")
     return Exhibit(sentence, chart, tables.step_sentence(step))
 
 
-def _frontier(s: Scenario) -> Exhibit:
+def _frontier(subject: Subject) -> Exhibit:
+    s = subject.scenario
     step, _, chart = _decode(s, "frontier")
     sentence = say(
         "At batch {batch:,} a sequence gets a token every **{time}**, and a chip makes **{rate}** "
@@ -69,7 +89,8 @@ def _frontier(s: Scenario) -> Exhibit:
     return Exhibit(sentence, chart, tables.memory_sentence(memory.ledger(s)))
 
 
-def _kv_cache(s: Scenario) -> Exhibit:
+def _kv_cache(subject: Subject) -> Exhibit:
+    s = subject.scenario
     plain = replace(s, fidelity="bound")
     beside = {
         models[id].name: models[id]
@@ -84,7 +105,8 @@ def _kv_cache(s: Scenario) -> Exhibit:
     )
 
 
-def _prefill(s: Scenario) -> Exhibit:
+def _prefill(subject: Subject) -> Exhibit:
+    s = subject.scenario
     reading = prefill.prompt_time(s)
     time = text.si(float(reading.total), "s")
     return Exhibit(
@@ -94,7 +116,8 @@ def _prefill(s: Scenario) -> Exhibit:
     )
 
 
-def _sharding(s: Scenario) -> Exhibit:
+def _sharding(subject: Subject) -> Exhibit:
+    s = subject.scenario
     linked = sharding.with_links(s)
     step = decode.step_time(linked)
     return Exhibit(
@@ -107,7 +130,8 @@ def _sharding(s: Scenario) -> Exhibit:
     )
 
 
-def _capacity(s: Scenario) -> Exhibit:
+def _capacity(subject: Subject) -> Exhibit:
+    s = subject.scenario
     held = memory.ledger(s)
     largest = int(memory.max_batch(s))
     return Exhibit(
@@ -120,7 +144,8 @@ def _capacity(s: Scenario) -> Exhibit:
     )
 
 
-def _cost(s: Scenario) -> Exhibit:
+def _cost(subject: Subject) -> Exhibit:
+    s = subject.scenario
     step, largest = decode.step_time(s), int(memory.max_batch(s))
     rate = prefill.prompt_rate(s, float(prefill.prompt_time(s).total))
     end = decode.sweep_end(s, largest, roofline.compute_bound_batch(s))
@@ -132,7 +157,8 @@ def _cost(s: Scenario) -> Exhibit:
     )
 
 
-def _speculation(s: Scenario) -> Exhibit:
+def _speculation(subject: Subject) -> Exhibit:
+    s = subject.scenario
     timed = speculation_view.Timed.of(s)
     best = speculation_view.best_here(timed, s.acceptance)
     return Exhibit(
@@ -142,8 +168,8 @@ def _speculation(s: Scenario) -> Exhibit:
     )
 
 
-def _compare(s: Scenario) -> Exhibit:
-    contenders, _ = pinned.contenders(s)
+def _compare(subject: Subject) -> Exhibit:
+    contenders = subject.contenders
     curves = [compare_figures.Curve.of(one) for one in contenders]
     names = text.listed(one.name for one in contenders)
     return Exhibit(
@@ -166,8 +192,3 @@ EXHIBITS: Mapping[str, Entry] = {
 }
 
 assert tuple(EXHIBITS) == link.SLIDES
-
-
-def offered() -> list[str]:
-    """The exhibits that there is something to show for."""
-    return [id for id in EXHIBITS if id != "compare" or pinned.held()]

@@ -49,7 +49,8 @@ def control() -> None:
 def show(scenario: Scenario) -> None:
     """The slide that the link names."""
     st.html(_STYLE)
-    offered = exhibits.offered()
+    subject = exhibits.Subject.of(scenario)
+    offered = subject.offered()
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
@@ -64,7 +65,7 @@ def show(scenario: Scenario) -> None:
         )
         st.button(say("Close"), key="present-close", on_click=_close, type="tertiary")
     entry = exhibits.EXHIBITS[id]
-    shown = entry.build(scenario)
+    shown = entry.build(subject)
     st.title(say(entry.title), anchor=False)
     with st.container(key="present-sentence"):
         st.markdown(shown.sentence)
