@@ -279,7 +279,12 @@ def tree_speedup(scenario: Scenario, branches: ArrayLike) -> tuple[float, int, f
 
 
 # A verification within this of a plain step counts as free.
-_FREE = 1.01
+FREE = 1.01
+
+
+def checked_batches(compute_bound_from: float) -> Array:
+    """Batches at which `free_batch` looks, up to the compute-bound one [sequence]."""
+    return np.unique(np.round(np.geomspace(1, max(compute_bound_from, 2), 200)))
 
 
 def free_batch(scenario: Scenario, compute_bound_from: float) -> float:
@@ -291,8 +296,8 @@ def free_batch(scenario: Scenario, compute_bound_from: float) -> float:
     last = compute_bound_from / (scenario.n_draft + 1)
     if scenario.fidelity == "bound" or not math.isfinite(last):
         return last
-    batch = np.unique(np.round(np.geomspace(1, max(compute_bound_from, 2), 200)))
+    batch = checked_batches(compute_bound_from)
     plain = decode.step_time(scenario, batch=batch).total
     checked = decode.step_time(scenario, batch=batch, tokens=scenario.n_draft + 1).total
-    free = np.cumprod(checked <= _FREE * plain).astype(bool)
+    free = np.cumprod(checked <= FREE * plain).astype(bool)
     return float(batch[free].max(initial=0.0))

@@ -60,6 +60,7 @@ UNITS = (
     marked("copies"),
     marked("elements"),
     marked("exponent"),
+    marked("FLOP/byte"),
     marked("fraction"),
     marked("groups"),
     marked("hops"),

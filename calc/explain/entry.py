@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from calc import decode
 from calc.expression import Expression, Symbol
 from calc.scenario import Scenario
 from calc.words import marked
@@ -14,8 +15,9 @@ from calc.words import marked
 class Explanation:
     """How one quantity comes about.
 
-    `symbol` and `unit` are those of the result; `build` writes the formula for a scenario;
-    `reading` says in words what it means.
+    `label` is what its card on a page says, `name` what it is called beside others where that is
+    too short; `symbol` and `unit` are those of the result; `build` writes the formula for a
+    scenario; `reading` says in words what it means.
     """
 
     label: str
@@ -24,6 +26,12 @@ class Explanation:
     source: str
     reading: str
     build: Callable[[Scenario], Expression]
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is called wherever it stands."""
+        return self.name or self.label
 
 
 def batch(s: Scenario) -> Symbol:
@@ -41,6 +49,30 @@ def bandwidth(s: Scenario) -> Symbol:
 def rate(s: Scenario) -> Symbol:
     peak = s.chip.peak(s.compute_format)
     return Symbol("C", peak, "FLOP/s", marked("dense peak of one chip in compute format"))
+
+
+def step_time(s: Scenario) -> Symbol:
+    return Symbol(
+        r"T_\mathrm{step}", float(decode.step_time(s).total), "s", marked("one decode step")
+    )
+
+
+def kv_sequence(s: Scenario) -> Symbol:
+    return Symbol(
+        r"\kappa_S",
+        float(s.model.kv_bytes_read(s.context, s.kv_format)),
+        "byte",
+        marked("cache read for one sequence at this context, over all layers"),
+    )
+
+
+def attention_sequence(s: Scenario) -> Symbol:
+    return Symbol(
+        "f_S",
+        float(s.model.attention_flops(s.context)),
+        "FLOP",
+        marked("scores and values of one token at this context, over all layers"),
+    )
 
 
 def weight_bytes(s: Scenario) -> Symbol:

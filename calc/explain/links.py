@@ -84,28 +84,28 @@ _PART = "How To Scale Your Model, parts 3 and 8"
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     "matmul_hbm": Explanation(
-        marked("One matmul, weights"), r"T_\mathrm{HBM}", "s", f"{_PART}; §11",
+        marked("Matmul: weights"), r"T_\mathrm{HBM}", "s", f"{_PART}; §11",
         marked("Reading a chip's part of one MLP matrix."), _hbm,
     ),
     "matmul_math": Explanation(
-        marked("One matmul, FLOPs"), r"T_\mathrm{math}", "s", f"{_PART}; §11",
+        marked("Matmul: FLOPs"), r"T_\mathrm{math}", "s", f"{_PART}; §11",
         marked("Multiplying the batch by it."), _math,
     ),
     "matmul_link": Explanation(
-        marked("One matmul, links"), r"T_\mathrm{link}", "s", f"{_PART}; §11",
+        marked("Matmul: links"), r"T_\mathrm{link}", "s", f"{_PART}; §11",
         marked(
             "Gathering or scattering the batch's activations beside it, in the limit of a large "
             "group."
         ), _sent,
     ),
     "hbm_limit": Explanation(
-        marked("Links pass memory at"), r"Y_\mathrm{HBM}", "chips", f"{_PART}; §11",
+        marked("Links pass memory"), r"Y_\mathrm{HBM}", "chips", f"{_PART}; §11",
         marked(
             "From this width on, sending activations takes longer than reading weights."
         ), _hbm_limit,
     ),
     "compute_limit": Explanation(
-        marked("Links pass compute at"), r"Y_\mathrm{math}", "chips", f"{_PART}; F5.4",
+        marked("Links pass compute"), r"Y_\mathrm{math}", "chips", f"{_PART}; F5.4",
         marked(
             "From this width on, sending activations takes longer than multiplying them; it "
             "matters where the batch makes the product compute-bound, as in prefill."

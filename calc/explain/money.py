@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from calc import cost, decode, prefill
+from calc import cost, prefill
 from calc.explain.entry import (
     Explanation,
     active,
     bandwidth,
     batch,
     chips,
+    kv_sequence,
     rate,
+    step_time,
     weight_bytes,
 )
 from calc.expression import Expression, Number, Symbol
@@ -21,12 +23,6 @@ from calc.words import marked
 
 def _price(s: Scenario) -> Symbol:
     return Symbol("p", cost.price(s), "USD/hour", marked("price of one chip"))
-
-
-def _step(s: Scenario) -> Symbol:
-    return Symbol(
-        r"T_\mathrm{step}", float(decode.step_time(s).total), "s", marked("one decode step")
-    )
 
 
 def _reading(s: Scenario) -> Symbol:
@@ -53,7 +49,7 @@ def _input_tokens(s: Scenario) -> Expression:
 
 
 def _requests(s: Scenario) -> Expression:
-    seconds = _output(s) * _step(s) / batch(s) + _reading(s) / _at_once(s)
+    seconds = _output(s) * step_time(s) / batch(s) + _reading(s) / _at_once(s)
     return Number(1000) * chips(s) * _price(s) / Number(3600) * seconds
 
 
@@ -63,11 +59,11 @@ def _flops(s: Scenario) -> Expression:
 
 def _joule(s: Scenario) -> Expression:
     watts = Symbol(r"P_\mathrm{W}", cost.power(s), "W", marked("power of one chip"))
-    return batch(s) / (chips(s) * watts * _step(s))
+    return batch(s) / (chips(s) * watts * step_time(s))
 
 
 def _mfu(s: Scenario) -> Expression:
-    return Number(2) * active(s) * batch(s) / (chips(s) * rate(s) * _step(s))
+    return Number(2) * active(s) * batch(s) / (chips(s) * rate(s) * step_time(s))
 
 
 def _mbu(s: Scenario) -> Expression:
@@ -76,16 +72,12 @@ def _mbu(s: Scenario) -> Expression:
         r"P_\mathrm{read}", float(model.params_read(s.batch, s.routing_skew)), "parameters",
         marked("parameters streamed in this step"),
     )  # fmt: skip
-    cache = Symbol(
-        r"\kappa_S", float(model.kv_bytes_read(s.context, s.kv_format)), "byte",
-        marked("cache read for one sequence"),
-    )  # fmt: skip
-    moved = read * weight_bytes(s) + batch(s) * cache
-    return moved / (chips(s) * bandwidth(s) * _step(s))
+    moved = read * weight_bytes(s) + batch(s) * kv_sequence(s)
+    return moved / (chips(s) * bandwidth(s) * step_time(s))
 
 
 def _end_to_end(s: Scenario) -> Expression:
-    return _reading(s) + (_output(s) - 1) * _step(s)
+    return _reading(s) + (_output(s) - 1) * step_time(s)
 
 
 def _retired(s: Scenario) -> Expression:
@@ -98,7 +90,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("Prompts read one after another on the replica's chips."), _input_tokens,
     ),
     "usd_per_thousand_requests": Explanation(
-        marked("USD per 1,000 requests"), r"p_{1000}", "USD", "seed 004; F8.12",
+        marked("USD, 1k requests"), r"p_{1000}", "USD", "seed 004; F8.12",
         marked(
             "A thousand times the chip time of one request: its share of decode steps, and its "
             "prompt."

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from calc import decode, prefill, roofline
-from calc.explain.entry import Explanation, batch, chips, rate
+from calc import prefill, roofline
+from calc.explain.entry import (
+    Explanation,
+    active,
+    bandwidth,
+    batch,
+    chips,
+    kv_sequence,
+    rate,
+    step_time,
+    weight_bytes,
+)
 from calc.expression import Expression, Floor, Maximum, Number, Symbol, total
 from calc.layout import Layout
 from calc.scenario import Scenario
+from calc.sought import Edge
 from calc.words import marked
 
 
@@ -57,8 +69,8 @@ def _time(s: Scenario) -> Expression:
             "byte",
             marked("weights and the prompt's cache, once"),
         )
-        reach = Symbol("W", s.chip.bandwidth, "byte/s", marked("memory bandwidth of one chip"))
-        return Maximum(_flops(s) / (chips(s) * rate(s) * _mfu(s)), moved / (chips(s) * reach))
+        reach = chips(s) * bandwidth(s)
+        return Maximum(_flops(s) / (chips(s) * rate(s) * _mfu(s)), moved / reach)
     names = {
         "linear_compute": marked("linear FLOPs at the MFU"),
         "attention_compute": marked("attention FLOPs at the MFU"),
@@ -92,12 +104,70 @@ def _ratio(s: Scenario) -> Expression:
     reading = Symbol(
         r"T_\mathrm{pre}", float(prefill.prompt_time(s).total), "s", marked("prompt time")
     )
-    step = Symbol(r"T_\mathrm{step}", float(decode.step_time(s).total), "s", marked("decode step"))
     output = Symbol("G", s.output, "tokens", marked("tokens a request generates"))
-    at_once = Symbol(
-        "n_p", prefill.concurrency(s), "prompts", marked("read at a time by a replica")
+    return reading * batch(s) / (step_time(s) * output * _at_once(s))
+
+
+def _token_rate(s: Scenario) -> Expression:
+    prompt = Symbol("S_p", s.prompt, "tokens", marked("prompt"))
+    reading = Symbol(
+        r"T_\mathrm{pre}", float(prefill.prompt_time(s).total), "s", marked("prompt time")
     )
-    return reading * batch(s) / (step * output * at_once)
+    return prompt * _at_once(s) / reading
+
+
+def _at_once(s: Scenario) -> Symbol:
+    return Symbol("n_p", prefill.concurrency(s), "prompts", marked("read at a time by a replica"))
+
+
+def _share(s: Scenario) -> Expression:
+    return _attention(s) / _flops(s)
+
+
+def _chunk(s: Scenario) -> Expression:
+    """The chunk found, and one token more."""
+    largest = prefill.largest_chunk(s)
+    found = 0 if math.isnan(largest) else int(largest)
+    tried = [size for size in (found, found + 1) if 0 < size <= s.prompt]
+    wanted = Symbol("t", s.tpot_target, "s", marked("time per output token that is wanted"))
+
+    def sides(size: int) -> tuple[Expression, Expression]:
+        return _chunk_bound(s, size) if s.fidelity == "bound" else _chunk_step(s, size), wanted
+
+    return Edge("c", tried, sides, last=True)
+
+
+def _chunk_step(s: Scenario, size: int) -> Symbol:
+    taken = float(prefill.chunked_step(s, size).total)
+    return Symbol("T(c)", taken, "s", marked("decode step that takes so many prompt tokens along"))
+
+
+def _chunk_bound(s: Scenario, size: int) -> Expression:
+    before = max(s.prompt - size, 0)
+    model = s.model
+    aboard = Symbol("c", size, "tokens", marked("prompt tokens in the step"))
+    read = Symbol(
+        r"P_\mathrm{read}(B+c)", float(model.params_read(s.batch + size, s.routing_skew)),
+        "parameters", marked("parameters streamed for the batch and the chunk"),
+    )  # fmt: skip
+    cache = Symbol(
+        "K_c", float(model.kv_bytes(before, s.kv_format)), "byte",
+        marked("cache of the prompt before the chunk"),
+    )  # fmt: skip
+    pairs = model.prefill_attention_flops(s.prompt if before else size)
+    scored = Symbol(
+        "F_c", float(pairs - model.prefill_attention_flops(before)), "FLOP",
+        marked("scores and values of the chunk"),
+    )  # fmt: skip
+    reach, power = chips(s) * bandwidth(s), chips(s) * rate(s)
+    multiplied = Number(2) * (batch(s) + aboard / _mfu(s)) * active(s)
+    return total(
+        [
+            batch(s) * kv_sequence(s) / reach,
+            Maximum(read * weight_bytes(s) / reach, multiplied / power),
+            Maximum(cache / reach, scored / (power * _mfu(s))),
+        ]
+    )
 
 
 def _hit(s: Scenario) -> Expression:
@@ -128,6 +198,23 @@ EXPLANATIONS: Mapping[str, Explanation] = {
             "Two FLOPs per parameter and token, the output head for the last token only, and "
             "attention under the causal mask."
         ), _flops,
+    ),
+    "prompt_token_rate": Explanation(
+        marked("Prompt token/s"), r"X_\mathrm{pre}", "token/s", "prompt over its time; F5.2",
+        marked("Prompt tokens that a replica takes in, each of its groups a prompt."), _token_rate,
+    ),
+    "attention_share": Explanation(
+        marked("Attention share"), r"a_\mathrm{att}", "share", "seed 000 §6.2; F5.1",
+        marked("Part of the prompt's FLOPs that scores and values take."), _share,
+        marked("Attention's share of prefill"),
+    ),
+    "largest_chunk": Explanation(
+        marked("Largest chunk"), r"c_\mathrm{max}", "tokens", "Sarathi; F5.3",
+        marked(
+            "Most prompt tokens that a decode step takes along within the time per token that is "
+            "wanted, held against one token more. 0 if the step alone takes longer, the whole "
+            "prompt if even that fits."
+        ), _chunk,
     ),
     "free_tokens": Explanation(
         marked("Free tokens per step"), r"c_\mathrm{free}", "tokens", "Sarathi; F5.3",

@@ -9,10 +9,13 @@ from calc import cost, decode, roofline
 from calc.explain.entry import (
     Explanation,
     active,
+    attention_sequence,
     bandwidth,
     batch,
     chips,
+    kv_sequence,
     rate,
+    step_time,
     weight_bytes,
 )
 from calc.expression import Expression, Maximum, Minimum, Number, Symbol, total
@@ -33,15 +36,6 @@ def _params_read(s: Scenario) -> Symbol:
         float(s.model.params_read(s.batch, s.routing_skew)),
         "parameters",
         marked("parameters streamed in this step: no input embedding, only experts that are hit"),
-    )
-
-
-def _kv_sequence(s: Scenario) -> Symbol:
-    return Symbol(
-        r"\kappa_S",
-        float(s.model.kv_bytes_read(s.context, s.kv_format)),
-        "byte",
-        marked("cache read for one sequence at this context, over all layers"),
     )
 
 
@@ -90,7 +84,7 @@ def _side(s: Scenario, cache: bool, side: int) -> Expression:
 
 def _kv_read(s: Scenario) -> Expression:
     if _bound(s):
-        return batch(s) * _kv_sequence(s) / (chips(s) * bandwidth(s))
+        return batch(s) * kv_sequence(s) / (chips(s) * bandwidth(s))
     return _side(s, cache=True, side=0)
 
 
@@ -108,11 +102,7 @@ def _linear_compute(s: Scenario) -> Expression:
 
 def _attention_compute(s: Scenario) -> Expression:
     if _bound(s):
-        each = Symbol(
-            "f_S", float(s.model.attention_flops(s.context)), "FLOP",
-            marked("scores and values of one token at this context, over all layers"),
-        )  # fmt: skip
-        return batch(s) * each / (chips(s) * rate(s))
+        return batch(s) * attention_sequence(s) / (chips(s) * rate(s))
     return _side(s, cache=True, side=1)
 
 
@@ -180,18 +170,12 @@ def _step(s: Scenario) -> Expression:
     return total([*terms, links, fixed])
 
 
-def _step_symbol(s: Scenario) -> Symbol:
-    return Symbol(
-        r"T_\mathrm{step}", float(decode.step_time(s).total), "s", marked("time of one step")
-    )
-
-
 def _throughput(s: Scenario) -> Expression:
-    return batch(s) / _step_symbol(s)
+    return batch(s) / step_time(s)
 
 
 def _throughput_per_chip(s: Scenario) -> Expression:
-    return batch(s) / (chips(s) * _step_symbol(s))
+    return batch(s) / (chips(s) * step_time(s))
 
 
 def _compute_bound_batch(s: Scenario) -> Expression:
@@ -287,6 +271,10 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     ),
     "usd_per_million_tokens": Explanation(
         marked("USD per Mtoken"), r"p_\mathrm{Mtok}", "USD", "price over tokens; F8.12",
+        marked("The hourly price over the tokens of an hour, with every chip always busy."), _cost,
+    ),
+    "usd_per_million_output_tokens": Explanation(
+        marked("USD per M output"), r"p_\mathrm{out}", "USD", "price over tokens; F8.12",
         marked("The hourly price over the tokens of an hour, with every chip always busy."), _cost,
     ),
 }  # fmt: skip
