@@ -11,9 +11,8 @@ from pathlib import Path
 import streamlit as st
 
 from calc import Scenario
-from calc.layout import Layout
 from calc.words import say
-from pages.ui import link, pinned, text
+from pages.ui import download, link, pinned, tables, text
 
 ROOT = Path(__file__).parents[2]
 HOME = "decode"
@@ -70,7 +69,8 @@ def header(title: str, scenario: Scenario) -> None:
         with st.container(horizontal=True, width="content"):
             pinned.control()
             link.share()
-    st.caption(summary(scenario))
+            download.control(scenario)
+    st.caption(tables.summary(scenario))
     link.notices()
 
 
@@ -80,33 +80,3 @@ def metrics(shown: Mapping[str, str]) -> None:
         for label, value in shown.items():
             unknown = value == text.unknown()
             st.metric(label, say("unknown") if unknown else value, border=True)
-
-
-def summary(scenario: Scenario) -> str:
-    """The scenario in one line."""
-    s = scenario
-    words = say(
-        "{model} · {n:,} × {chip} · {weights} weights, {kv} KV, {compute} compute · "
-        "batch {batch:,} · context {context:,} tokens · {usable:.0%} of memory · "
-        "fidelity: {fidelity}",
-        model=s.model.name,
-        n=s.n_chips,
-        chip=s.chip.name,
-        weights=s.weight_format.id,
-        kv=s.kv_format.id,
-        compute=s.compute_format.id,
-        batch=s.batch,
-        context=s.context,
-        usable=s.usable_memory,
-        fidelity=s.fidelity,
-    )
-    return text.plain(f"{words}{_widths(s)}")
-
-
-def _widths(s: Scenario) -> str:
-    """The layout, where it matters."""
-    if s.fidelity == "bound":
-        return ""
-    chosen = Layout.of(s)
-    sizes = {"TP": chosen.tp, "DP": chosen.dp, "EP": chosen.ep, "PP": chosen.pp}
-    return "".join(f", {name} {int(size)}" for name, size in sizes.items() if size > 1)

@@ -99,6 +99,13 @@ def _explicit(text: str) -> str:
     return pins.write(written)
 
 
+def explicit_url() -> str:
+    """The address of this page with every setting written out."""
+    values = widget_values()
+    values["pins"] = _explicit(values["pins"])
+    return f"{st.context.url or ''}?{link.query_string(values, explicit=True)}"
+
+
 def share() -> None:
     """The explicit link to this page and scenario, ready to copy."""
     # Built only while it is open: the code block is a heavy thing to redraw at every move.
@@ -113,7 +120,4 @@ def share() -> None:
                 "defaults change. Switches within a page are not part of it."
             )
         )
-        values = widget_values()
-        values["pins"] = _explicit(values["pins"])
-        query = link.query_string(values, explicit=True)
-        st.code(f"{st.context.url or ''}?{query}", language=None, wrap_lines=True)
+        st.code(explicit_url(), language=None, wrap_lines=True)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from calc import Scenario, link
 from calc.words import say
-from pages.ui import exhibits, figures, frame
+from pages.ui import exhibits, figures, tables
 
 HERE = Path(__file__).parent
 _VIEW = next(field for field in link.PRESENTATION if field.name == "view")
@@ -70,7 +70,7 @@ def show(scenario: Scenario) -> None:
     with st.container(key="present-sentence"):
         st.markdown(shown.sentence)
     figures.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
-    st.caption(frame.summary(scenario))
+    st.caption(tables.summary(scenario))
     _listener()(key=_KEYS, on_pressed_change=lambda: _pressed(offered))
 
 

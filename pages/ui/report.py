@@ -21,7 +21,7 @@ from calc import Scenario, cost, decode, link, memory, roofline
 from calc.explain import EXPLANATIONS
 from calc.scenario import SCHEMA, Quantity
 from calc.words import say
-from pages.ui import checklist, compare_words, exhibits, explained, frame, palette, tables, text
+from pages.ui import checklist, compare_words, exhibits, palette, tables, text
 from pages.ui import verdict as verdicts
 
 HERE = Path(__file__).parent
@@ -71,7 +71,7 @@ def html(subject: exhibits.Subject, values: Mapping[str, object], url: str, day:
     return _template().render(
         title=say("Inference Ledger: {model} on {n:,} × {chip}", model=s.model.name,
                   n=s.n_chips, chip=s.chip.name),
-        summary=frame.summary(s),
+        summary=tables.summary(s),
         made=say("Made on {day} with Inference Ledger {version}.", day=day.isoformat(),
                  version=version("inference-ledger")),
         opens=say("Open it in the ledger"),
@@ -164,7 +164,7 @@ def _explanation(s: Scenario) -> Section:
     return Section(
         say("How the step time comes about"),
         [say(entry.reading), say("Source: {source}.", source=text.plain(entry.source))],
-        code=explained.plain_text(entry, s),
+        code=entry.build(s).plain(numbers=True),
     )
 
 

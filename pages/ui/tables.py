@@ -9,12 +9,43 @@ from calc import Chip, Model, Scenario, memory, metrics, paging, speculative
 from calc.attention import Attention, Limited, PerToken, SparseTopK
 from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
+from calc.layout import Layout
 from calc.levers import Lever, Outcome
 from calc.memory import Ledger
 from calc.state_space import ConstantState
 from calc.variants import caching_layers
 from calc.words import say
 from pages.ui import text
+
+
+def summary(scenario: Scenario) -> str:
+    """The scenario in one line."""
+    s = scenario
+    words = say(
+        "{model} · {n:,} × {chip} · {weights} weights, {kv} KV, {compute} compute · "
+        "batch {batch:,} · context {context:,} tokens · {usable:.0%} of memory · "
+        "fidelity: {fidelity}",
+        model=s.model.name,
+        n=s.n_chips,
+        chip=s.chip.name,
+        weights=s.weight_format.id,
+        kv=s.kv_format.id,
+        compute=s.compute_format.id,
+        batch=s.batch,
+        context=s.context,
+        usable=s.usable_memory,
+        fidelity=s.fidelity,
+    )
+    return text.plain(f"{words}{_widths(s)}")
+
+
+def _widths(s: Scenario) -> str:
+    """The layout, where it matters."""
+    if s.fidelity == "bound":
+        return ""
+    chosen = Layout.of(s)
+    sizes = {"TP": chosen.tp, "DP": chosen.dp, "EP": chosen.ep, "PP": chosen.pp}
+    return "".join(f", {name} {int(size)}" for name, size in sizes.items() if size > 1)
 
 
 def step_sentence(step: StepTime) -> str:
