@@ -56,7 +56,7 @@ def written() -> Iterator[str]:
             message = node.args[0]
             assert not isinstance(message, ast.JoinedStr), f"{file}:{node.lineno}: an f-string"
             if isinstance(message, ast.Constant):
-                yield message.value
+                yield str(message.value)
 
 
 def test_every_message_is_found() -> None:
@@ -132,10 +132,12 @@ def quotes() -> tuple[str, ...]:
 
 
 @pytest.fixture
-def bracketed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def bracketed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language, "catalogue", lambda _: Bracketed())
-    # The harness formats options itself.
-    speak(Bracketed().gettext)
+
+
+@pytest.fixture(autouse=True)
+def english_afterwards() -> Iterator[None]:
     yield
     speak(str)
 
@@ -238,6 +240,8 @@ SCENARIOS = {
 
 def visited(page: str, query: dict[str, str]) -> Iterator[AppTest]:
     """A page with everything opened, once for each of its tabs."""
+    # The harness formats options itself.
+    speak(language.catalogue(query.get("lang", "en")).gettext)
     test = AppTest.from_file("../app.py", default_timeout=60)
     for key, value in query.items():
         test.query_params[key] = value
@@ -262,3 +266,13 @@ def test_every_text_of_a_page_is_a_message(page: str, query: dict[str, str]) -> 
         assert not test.exception
         left |= {words for words in seen(test) if unsaid(words)}
     assert not left
+
+
+@pytest.mark.parametrize("query", SCENARIOS.values(), ids=SCENARIOS)
+@pytest.mark.parametrize("page", ["decode", *TABS])
+def test_a_page_in_chinese_shows_as_much(page: str, query: dict[str, str]) -> None:
+    english, chinese = (
+        [len(list(elements(test._tree))) for test in visited(page, {**query, **spoken})]
+        for spoken in ({}, {"lang": "zh"})
+    )
+    assert english == chinese

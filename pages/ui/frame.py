@@ -96,15 +96,15 @@ def summary(scenario: Scenario) -> str:
         batch=s.batch,
         context=s.context,
         usable=s.usable_memory,
-        fidelity=s.fidelity,
+        fidelity=text.listed([s.fidelity, *_widths(s)]),
     )
-    return text.plain(f"{words}{_widths(s)}")
+    return text.plain(words)
 
 
-def _widths(s: Scenario) -> str:
+def _widths(s: Scenario) -> list[str]:
     """The layout, where it matters."""
     if s.fidelity == "bound":
-        return ""
+        return []
     chosen = Layout.of(s)
     sizes = {"TP": chosen.tp, "DP": chosen.dp, "EP": chosen.ep, "PP": chosen.pp}
-    return "".join(f", {name} {int(size)}" for name, size in sizes.items() if size > 1)
+    return [f"{name} {int(size)}" for name, size in sizes.items() if size > 1]

@@ -59,9 +59,10 @@ def operators_sentence(step: StepTime) -> str:
 
 def utilisation_sentence(scenario: Scenario, step: StepTime) -> str:
     """What of memory's and of the chips' speed the step uses."""
-    return (
-        f"MBU {text.percent(float(metrics.mbu(scenario, step)))}, "
-        f"MFU {text.percent(float(metrics.mfu(scenario, step)))}."
+    return say(
+        "MBU {mbu}, MFU {mfu}.",
+        mbu=text.percent(float(metrics.mbu(scenario, step))),
+        mfu=text.percent(float(metrics.mfu(scenario, step))),
     )
 
 
@@ -202,7 +203,7 @@ def _cells(outcome: Outcome, now: Outcome) -> list[str]:
         shift = "" if value == before else text.change(value, before)
         cells.append(text.plain(f"{words} ({shift})" if shift else words))
     if not outcome.fits:
-        cells[2] = text.listed([cells[2], say("does not fit")])
+        cells[2] = say("{n}, does not fit", n=cells[2])
     return cells
 
 
