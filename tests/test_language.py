@@ -100,8 +100,10 @@ SAME = frozenset(
     }
 )  # fmt: skip
 WORD = re.compile(r"[A-Za-z]{3,}")
-# Markup, fields that plotly.js fills in, the link to share, and FLOP with its prefixes.
-SKIPPED = re.compile(r"<[^>]*>|%\{[^}]*\}|:material/\w+:|\?v=1&\S*|\b[kMGTPE]?FLOP\b")
+# Markup, fields that plotly.js fills in, the link to share, and units.
+SKIPPED = re.compile(
+    r"<[^>]*>|%\{[^}]*\}|:material/\w+:|\?v=1&\S*|\b[kMGTPE]?FLOP\b|\btoken/[sJ]\b"
+)
 FORMULA = re.compile(r"(\$+).*?\1", re.DOTALL)
 
 
@@ -109,7 +111,8 @@ def unsaid(words: str) -> set[str]:
     """Words of a text that stand outside brackets."""
     while (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", words)) != words:
         words = inner
-    # Of a formula, the words in it.
+    # Of a formula, the words in it but for the names of symbols.
+    words = re.sub(r"_\\text\{[^}]*\}", "", words)
     words = FORMULA.sub(lambda found: " ".join(re.findall(r"\\text\{([^}]*)\}", found[0])), words)
     for quoted in quotes():
         words = words.replace(quoted, "")
