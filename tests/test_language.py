@@ -21,6 +21,8 @@ from babel.messages.pofile import read_po
 from streamlit.testing.v1 import AppTest
 
 from calc.explain import EXPLANATIONS
+from calc.link import WRITTEN
+from calc.scenario import Choice, Option
 from calc.words import say, speak
 from pages.ui import language, sidebar, text
 from presets import chips, formats, models
@@ -91,14 +93,19 @@ class Bracketed(gettext.NullTranslations):
         return f"⟦{message}⟧" if message in extracted() else message
 
 
-# Ids, names, units and abbreviations, which are the same in every language.
+# Names, units and abbreviations, which are the same in every language; and ids on their own.
 SAME = frozenset(
     {
-        "Inference", "Ledger", "config", "json", "bound", "operators", "auto", "compute",
-        "ratio", "replicated", "sequence", "batch", "int8", "bf16", "FLOPs", "KiB", "GiB",
-        "USD", "kWh", "TTFT", "TPOT", "MBU", "MFU", "MHA", "GQA", "MQA", "MLA", "MLP",
+        "config", "json", "KiB", "GiB", "USD", "kWh", "TTFT", "TPOT", "MBU", "MFU", "MHA",
+        "GQA", "MQA", "MLA", "MLP",
     }
 )  # fmt: skip
+IDS = frozenset(
+    id
+    for field in WRITTEN
+    if isinstance(field, (Option, Choice))
+    for id in (field.default, *(field.options if isinstance(field, Option) else ()))
+)
 WORD = re.compile(r"[A-Za-z]{3,}")
 # Markup, fields that plotly.js fills in, the link to share, and units.
 SKIPPED = re.compile(
@@ -109,6 +116,8 @@ FORMULA = re.compile(r"(\$+).*?\1", re.DOTALL)
 
 def unsaid(words: str) -> set[str]:
     """Words of a text that stand outside brackets."""
+    if words in IDS:
+        return set()
     while (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", words)) != words:
         words = inner
     # Of a formula, the words in it but for the names of symbols.
@@ -184,12 +193,12 @@ def drawn(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from drawn(item, name)
-    elif isinstance(value, str) and name in WRITTEN:
+    elif isinstance(value, str) and name in TEXTS:
         yield value
 
 
 # Keys of a figure whose texts are written into the chart.
-WRITTEN = frozenset({"text", "name", "hovertemplate", "ticktext", "x", "y", "customdata"})
+TEXTS = frozenset({"text", "name", "hovertemplate", "ticktext", "x", "y", "customdata"})
 
 
 def elements(node: Any) -> Iterator[Any]:
