@@ -9,7 +9,7 @@ import streamlit as st
 
 from calc import scenario
 from calc.words import marked, say
-from pages.ui import frame, language, link, sidebar
+from pages.ui import frame, language, link, pinned, present, sidebar
 
 CORE, PREFILL, LAYOUT, LOSSES, PRICE, SPECULATION = sidebar.CORE, *sidebar.FOLDED
 COMMON = (CORE, LAYOUT, LOSSES, PRICE)
@@ -25,6 +25,7 @@ PAGES = {
     "pages/quantization.py": (marked("Quantization"), COMMON, (), ()),
     "pages/cost.py": (marked("Cost"), (*COMMON, PREFILL), (PRICE,), ()),
     "pages/speculative.py": (marked("Speculation"), (*COMMON, SPECULATION), (SPECULATION,), ()),
+    "pages/compare.py": (marked("Compare"), (*COMMON, PREFILL), (), ()),
     "pages/about.py": (marked("About"), ("Model", "Hardware"), (), ("n_chips", "usable_memory")),
 }
 
@@ -47,5 +48,13 @@ link.canonicalise()
 groups, unfolded, unused = next(u for e, u in entries.items() if e.url_path == page.url_path)
 offered = link.catalogues()
 values = sidebar.controls(sidebar.fields(groups) - set(unused), offered, unfolded)
-with frame.around(scenario.build(values, offered)):
-    page.run()
+with st.sidebar, st.container(horizontal=True):
+    language.control()
+    present.control()
+pinned.keep()
+chosen = scenario.build(values, offered)
+if present.wanted():
+    present.show(chosen)
+else:
+    with frame.around(chosen):
+        page.run()

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc.formats import NumberFormat
+from calc.words import say
 
 Array = NDArray[np.float64]
 
@@ -177,8 +178,11 @@ class GroupedQuery(PerToken):
 
     @property
     def label(self) -> str:
-        kind = "multi-head" if self.kv_heads == self.heads else "grouped-query"
-        return f"{'multi-query' if self.kv_heads == 1 else kind}, {self.kv_heads} KV heads"
+        if self.kv_heads == 1:
+            return say("multi-query, {heads} KV heads", heads=self.kv_heads)
+        if self.kv_heads == self.heads:
+            return say("multi-head, {heads} KV heads", heads=self.kv_heads)
+        return say("grouped-query, {heads} KV heads", heads=self.kv_heads)
 
     @property
     def split(self) -> HeadSplit:
@@ -260,7 +264,7 @@ class Latent(PerToken):
 
     @property
     def label(self) -> str:
-        return f"latent (MLA), {self.kv_rank} + {self.rope_dim}"
+        return say("latent (MLA), {rank} + {rope}", rank=self.kv_rank, rope=self.rope_dim)
 
     @property
     def split(self) -> HeadSplit:
@@ -360,7 +364,7 @@ class SlidingWindow(Limited):
 
     @property
     def label(self) -> str:
-        return f"window {self.window:,}, {self.inner.label}"
+        return say("window {size:,}, {inner}", size=self.window, inner=self.inner.label)
 
     def held(self, context: ArrayLike) -> Array:
         return np.asarray(np.minimum(context, self.window), dtype=float)
@@ -390,7 +394,7 @@ class Chunked(Limited):
 
     @property
     def label(self) -> str:
-        return f"chunks of {self.chunk:,}, {self.inner.label}"
+        return say("chunks of {size:,}, {inner}", size=self.chunk, inner=self.inner.label)
 
     def held(self, context: ArrayLike) -> Array:
         return np.asarray(np.minimum(context, self.chunk), dtype=float)
@@ -417,7 +421,7 @@ class SharedCache:
 
     @property
     def label(self) -> str:
-        return f"shared cache, {self.inner.label}"
+        return say("shared cache, {inner}", inner=self.inner.label)
 
     @property
     def split(self) -> HeadSplit:
@@ -468,7 +472,7 @@ class SparseTopK:
 
     @property
     def label(self) -> str:
-        return f"top {self.top_k:,} of {self.inner.label}"
+        return say("top {number:,} of {inner}", number=self.top_k, inner=self.inner.label)
 
     @property
     def split(self) -> HeadSplit:
@@ -541,8 +545,16 @@ class Compressed:
 
     @property
     def label(self) -> str:
-        beside = f" beside 1 in {self.ratio:,}" if self.ratio else ""
-        return f"window {self.near:,}{beside}, one vector of {self.head_dim}"
+        if not self.ratio:
+            return say(
+                "window {size:,}, one vector of {width}", size=self.near, width=self.head_dim
+            )
+        return say(
+            "window {size:,} beside 1 in {ratio:,}, one vector of {width}",
+            size=self.near,
+            ratio=self.ratio,
+            width=self.head_dim,
+        )
 
     @property
     def split(self) -> HeadSplit:
@@ -606,7 +618,7 @@ class StatedCache(PerToken):
 
     @property
     def label(self) -> str:
-        return "stated total" if self.elements else "none"
+        return say("stated total") if self.elements else say("none")
 
     @property
     def split(self) -> HeadSplit:

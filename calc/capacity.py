@@ -13,7 +13,7 @@ from calc import cost, decode, memory
 from calc.chip import Chip
 from calc.formats import NumberFormat
 from calc.model import Model
-from calc.scenario import FIELDS, Quantity, Scenario
+from calc.scenario import Scenario
 
 Array = NDArray[np.float64]
 
@@ -89,7 +89,7 @@ def topology(scenario: Scenario, *, doubled: bool = False) -> Topology:
     )
     if fewest and doubled:
         fewest = s.chip.legal_count(2 * fewest)
-    if not 0 < fewest <= _most_chips():
+    if not 0 < fewest <= memory.most_chips():
         return Topology(
             s.weight_format, s.kv_format, weights, raw, 0, 0.0, 0, math.nan, math.nan, math.nan
         )
@@ -114,12 +114,6 @@ def topology(scenario: Scenario, *, doubled: bool = False) -> Topology:
         requests_per_second_per_chip(batch, total, s.output, fewest),
         float(cost.per_million_tokens(full, step)),
     )
-
-
-def _most_chips() -> int:
-    chips = FIELDS["n_chips"]
-    assert isinstance(chips, Quantity)
-    return int(chips.high)
 
 
 def topologies(
@@ -157,7 +151,7 @@ def _fit(s: Scenario) -> Fit:
     if s.chip.memory * s.usable_memory <= s.runtime_memory:
         return none
     fewest = memory.min_chips(replace(s, n_chips=1, attention_dp=1, pipeline=1))
-    if not 0 < fewest <= _most_chips():
+    if not 0 < fewest <= memory.most_chips():
         return none
     there = replace(s, n_chips=fewest, tensor_parallel=0, attention_dp=1, pipeline=1)
     step = decode.step_time(there)

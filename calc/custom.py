@@ -13,6 +13,7 @@ from typing import Any
 from calc import hf_config
 from calc.chip import PLAUSIBLE, RATES, Chip, Price
 from calc.model import Model
+from calc.words import say
 
 LONGEST_LINK_TEXT = 6000
 LONGEST_NAME = 60
@@ -35,7 +36,11 @@ def pack(content: Mapping[str, Any]) -> str:
     text = json.dumps(content, separators=(",", ":"), allow_nan=True)
     if len(text) > LONGEST_LINK_TEXT:
         raise CustomError(
-            f"it needs {len(text):,} characters in a link, more than {LONGEST_LINK_TEXT:,}"
+            say(
+                "it needs {needed:,} characters in a link, more than {most:,}",
+                needed=len(text),
+                most=LONGEST_LINK_TEXT,
+            )
         )
     return text
 
@@ -59,7 +64,7 @@ def model(text: str) -> Model:
         _number(content, "total_params", 1e6, 1e14),
         _number(content, "kv_elements_per_token", 0, 1e8),
         id=ID,
-        name=_name(content, "Stated totals"),
+        name=_name(content, say("Stated totals")),
     )
 
 
@@ -90,20 +95,22 @@ def chip(text: str) -> Chip:
     content = _object(text)
     peaks = content.get("peaks", {})
     if not isinstance(peaks, Mapping) or not set(peaks) <= set(RATES):
-        raise CustomError(f"peaks is not an object with some of {', '.join(RATES)}")
+        raise CustomError(
+            say("peaks is not an object with some of {rates}", rates=", ".join(RATES))
+        )
     link = _number(content, "link", *PLAUSIBLE["link_one_way"], default=math.nan)
     price = _number(content, "price", *PLAUSIBLE["price"], default=math.nan)
     return Chip(
         id=ID,
-        name=_name(content, "Custom chip"),
+        name=_name(content, say("Custom chip")),
         vendor="",
         memory=_number(content, "memory", *PLAUSIBLE["memory"]),
         bandwidth=_number(content, "bandwidth", *PLAUSIBLE["bandwidth"]),
         peaks={rate: _number(peaks, rate, *PLAUSIBLE["peak"]) for rate in peaks},
         link_one_way=link,
-        price=None if math.isnan(price) else Price(price, "given with the chip"),
+        price=None if math.isnan(price) else Price(price, say("given with the chip")),
         sources={},
-        notes=("Figures as given by whoever made the link.",),
+        notes=(say("Figures as given by whoever made the link."),),
     )
 
 
@@ -113,7 +120,7 @@ def _object(text: str) -> Mapping[str, Any]:
     except hf_config.ConfigError as error:
         raise CustomError(str(error)) from error
     if not isinstance(content, Mapping):
-        raise CustomError("it is not a JSON object")
+        raise CustomError(say("it is not a JSON object"))
     return content
 
 
@@ -131,7 +138,7 @@ def _number(
     if value is None and default is not None:
         return default
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise CustomError(f"{key} is missing or not a number")
+        raise CustomError(say("{key} is missing or not a number", key=key))
     if not low <= value <= high:
-        raise CustomError(f"{key} is outside {low:g} to {high:g}")
+        raise CustomError(say("{key} is outside {low:g} to {high:g}", key=key, low=low, high=high))
     return float(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -109,6 +109,23 @@ class StepTime:
         """Whether the FLOPs of the linear layers outlast the weight read."""
         return self.linear_compute > self.weight_read
 
+    def at(self, index: int | tuple[int, ...]) -> StepTime:
+        """One step or row of a sweep, as if it had been timed alone."""
+        shape = self.total.shape
+
+        def pick(values: ArrayLike) -> Array:
+            return np.asarray(np.broadcast_to(np.asarray(values, dtype=float), shape)[index])
+
+        work = Work(
+            tuple(
+                replace(operator, moved=pick(operator.moved), done=pick(operator.done))
+                for operator in self.work.operators
+            ),
+            {name: pick(time) for name, time in self.work.transfers.items()},
+            pick(self.work.overhead),
+        )
+        return StepTime(pick(self.batch), work, self.link_overlap, self.n_chips)
+
     def charged(self) -> dict[str, Array]:
         """The terms that add up to `total` [s]: of each operator's two sides what is not hidden."""
         sides = [(operator.cache, *operator.charged()) for operator in self.work.operators]
@@ -189,7 +206,8 @@ def kv_equals_weights_batch(scenario: Scenario) -> float:
     each = float(scenario.model.kv_bytes_read(scenario.context, scenario.kv_format))
     batch = 1.0
     for _ in range(200):
-        read = float(scenario.model.params_read(batch)) * scenario.weight_format.bytes
+        streamed = float(scenario.model.params_read(batch, scenario.routing_skew))
+        read = streamed * scenario.weight_format.bytes
         if not abs(read / each - batch) > 1e-9 * batch:
             break
         batch = read / each
@@ -209,13 +227,16 @@ class Frontier:
     throughput_per_chip: Array
     fits: NDArray[np.bool_]
 
+    @classmethod
+    def of(cls, step: StepTime, max_batch: float) -> Frontier:
+        """The frontier that a sweep over batches lies on."""
+        fits = step.batch <= max_batch
+        return cls(step.batch, step.total, step.throughput_per_chip, fits)
+
 
 def frontier(scenario: Scenario, batch: ArrayLike) -> Frontier:
     """The latency/throughput frontier of a scenario over given batches (seed 001 §12)."""
-    step = step_time(scenario, batch=batch)
-    return Frontier(
-        step.batch, step.total, step.throughput_per_chip, step.batch <= memory.max_batch(scenario)
-    )
+    return Frontier.of(step_time(scenario, batch=batch), float(memory.max_batch(scenario)))
 
 
 def sweep_end(scenario: Scenario, max_batch: float, compute_bound_from: float) -> float:

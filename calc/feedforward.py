@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc.words import marked
+
 Array = NDArray[np.float64]
 
 
@@ -21,7 +23,7 @@ class Part:
     Parameters
     ----------
     name : str
-        What the field calls it.
+        What the field calls it, marked for translation.
     params : int
         Parameters of one expert [parameter].
     columns : int
@@ -131,7 +133,7 @@ class Dense(FeedForward):
     def parts(self, d_model: int) -> tuple[Part, ...]:
         bias = self.bias * ((1 + self.gated) * self.width + d_model)
         matrices = (3 if self.gated else 2) * d_model * self.width
-        return (Part("dense MLP", matrices + bias, self.width),)
+        return (Part(marked("dense MLP"), matrices + bias, self.width),)
 
 
 @dataclass(frozen=True)
@@ -181,13 +183,15 @@ class MixtureOfExperts(FeedForward):
         expert = self._matrices * (self.latent_width or d_model) * self.expert_width + bias
         shared = self._matrices * d_model * self.shared_width + self.shared_gate * d_model
         always = (
-            Part("router", self.experts * (d_model + self.router_bias)),
-            Part("shared experts", shared, self.shared_width),
-            Part("expert projections", 2 * d_model * self.latent_width),
+            Part(marked("router"), self.experts * (d_model + self.router_bias)),
+            Part(marked("shared experts"), shared, self.shared_width),
+            Part(marked("expert projections"), 2 * d_model * self.latent_width),
         )
         return (
             *(part for part in always if part.params),
-            Part("routed experts", expert, self.expert_width, self.experts, self.top_k, bias),
+            Part(
+                marked("routed experts"), expert, self.expert_width, self.experts, self.top_k, bias
+            ),
         )
 
 
@@ -212,7 +216,7 @@ class StatedParams(FeedForward):
     total: int
 
     def parts(self, d_model: int) -> tuple[Part, ...]:
-        return (Part("all weights", self.total),) if self.total else ()
+        return (Part(marked("all weights"), self.total),) if self.total else ()
 
 
 NO_FEEDFORWARD = StatedParams(0)

@@ -16,6 +16,7 @@ from typing import Any
 from calc.hf_families import FAMILIES, width
 from calc.hf_keys import ConfigError, Keys
 from calc.model import Model
+from calc.words import say
 
 __all__ = ["ConfigError", "compact", "decode", "parse"]
 
@@ -76,11 +77,11 @@ def compact(source: str | Mapping[str, Any]) -> dict[str, Any]:
 def _read(source: str | Mapping[str, Any], id: str, name: str) -> tuple[Model, dict[str, Any]]:
     outer = decode(source) if isinstance(source, str) else source
     if not isinstance(outer, Mapping):
-        raise ConfigError("", "The configuration is not a JSON object")
+        raise ConfigError("", say("The configuration is not a JSON object"))
     config = _decoder_part(outer)
     kind = config.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
-        raise ConfigError("model_type", "is missing or not a decoder known here")
+        raise ConfigError("model_type", say("is missing or not a decoder known here"))
     keys, family = Keys(config, kind), FAMILIES[kind]
     blocks = family.blocks(keys)
     tied_there = {**outer, **{k: v for k, v in config.items() if v is not None}}
@@ -106,7 +107,7 @@ def _read(source: str | Mapping[str, Any], id: str, name: str) -> tuple[Model, d
         positions=positions,
         checkpoint=_checkpoint(outer, config, keys),
         assumptions=tuple(keys.assumptions),
-        sources=("a pasted config.json",),
+        sources=(say("a pasted config.json"),),
     )
     used = {"model_type": kind, **keys.used, **tied.used}
     if model.checkpoint:
@@ -121,37 +122,44 @@ def _named_by_size(model: Model, kind: str) -> Model:
 def decode(text: str) -> Any:
     """JSON that may have a bare ``Infinity``, no key twice, and a sane size and depth."""
     if len(text) > LARGEST_TEXT:
-        raise ConfigError("", f"The configuration is larger than {LARGEST_TEXT:,} characters")
+        raise ConfigError(
+            "", say("The configuration is larger than {most:,} characters", most=LARGEST_TEXT)
+        )
     try:
         return json.loads(text, object_pairs_hook=_without_duplicates)
     except json.JSONDecodeError as error:
-        raise ConfigError("", f"Not JSON: line {error.lineno}, {error.msg.lower()}") from error
+        raise ConfigError(
+            "",
+            say("Not JSON: line {line}, {problem}", line=error.lineno, problem=error.msg.lower()),
+        ) from error
     except RecursionError as error:
-        raise ConfigError("", "The configuration is nested too deeply") from error
+        raise ConfigError("", say("The configuration is nested too deeply")) from error
     except ValueError as error:
         if isinstance(error, ConfigError):
             raise
-        raise ConfigError("", "The configuration has a number too long to read") from error
+        raise ConfigError("", say("The configuration has a number too long to read")) from error
 
 
 def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ConfigError(_shown(twice), "stands twice in the same object")
+        raise ConfigError(_shown(twice), say("stands twice in the same object"))
     return found
 
 
 def _shown(key: str) -> str:
     """A stranger's key as far as it is plain."""
     plain = "".join(c for c in key if c.isascii() and (c.isalnum() or c in "_-."))[:60]
-    return plain or "a key"
+    return plain or say("a key")
 
 
 def _decoder_part(outer: Mapping[str, Any]) -> Mapping[str, Any]:
     """The part that describes the text decoder."""
     if outer.get("is_encoder_decoder"):
-        raise ConfigError("is_encoder_decoder", "is true, and only decoders are interpreted here")
+        raise ConfigError(
+            "is_encoder_decoder", say("is true, and only decoders are interpreted here")
+        )
     for name in NESTED:
         nested = outer.get(name)
         if isinstance(nested, Mapping):
@@ -168,7 +176,9 @@ def _checkpoint(outer: Mapping[str, Any], config: Mapping[str, Any], keys: Keys)
     if isinstance(quantization, Mapping):
         found = _quantized(quantization)
         if not found:
-            keys.assumptions.append("quantization_config not interpreted: weight format left alone")
+            keys.assumptions.append(
+                say("quantization_config not interpreted: weight format left alone")
+            )
         return found
     dtype = config.get("torch_dtype") or config.get("dtype") or outer.get("torch_dtype")
     dtype = dtype or outer.get("dtype")

@@ -22,9 +22,10 @@ from calc.attention import (
     SparseTopK,
 )
 from calc.feedforward import NO_FEEDFORWARD, Beside, Dense, FeedForward, MixtureOfExperts
-from calc.hf_keys import MOST_LAYERS, ConfigError, Keys
+from calc.hf_keys import MOST_LAYERS, ConfigError, Keys, no_default
 from calc.model import Block
 from calc.state_space import GatedDeltaNet, KimiDelta, Lightning, Mamba, Mamba2
+from calc.words import say
 
 Layer = tuple[Attention, FeedForward]
 
@@ -52,8 +53,15 @@ def grouped(k: Keys, **extras: Any) -> GroupedQuery:
     heads = k.whole("num_attention_heads", "n_head", high=10**5)
     kv_heads = k.whole("num_key_value_heads", "num_kv_heads", default=heads, high=10**5)
     if heads % kv_heads:
-        raise ConfigError("num_key_value_heads", f"{kv_heads} does not divide {heads} query heads")
+        raise _undivided("num_key_value_heads", kv_heads, heads)
     return GroupedQuery(heads, kv_heads, head_dim(k, heads), **extras)
+
+
+def _undivided(key: str, kv_heads: int, heads: int) -> ConfigError:
+    return ConfigError(
+        key,
+        say("{kv_heads} does not divide {heads} query heads", kv_heads=kv_heads, heads=heads),
+    )
 
 
 def head_dim(k: Keys, heads: int, *names: str) -> int:
@@ -62,7 +70,10 @@ def head_dim(k: Keys, heads: int, *names: str) -> int:
     if k.find(*spellings)[1] is not None:
         return k.whole(*spellings, high=10**5)
     if width(k) % heads:
-        raise ConfigError(spellings[0], f"is missing, and {heads} heads do not divide hidden_size")
+        raise ConfigError(
+            spellings[0],
+            say("is missing, and {heads} heads do not divide hidden_size", heads=heads),
+        )
     return int(k.assume(spellings[0], width(k) // heads))
 
 
@@ -91,7 +102,10 @@ def experts(k: Keys, *, shared: int | None = None, **extras: Any) -> MixtureOfEx
         "num_experts_per_tok", "num_experts_per_token", "top_k_experts", "experts_per_token"
     )
     if top_k > count:
-        raise ConfigError("num_experts_per_tok", f"{top_k} is more than the {count} experts")
+        raise ConfigError(
+            "num_experts_per_tok",
+            say("{top_k} is more than the {count} experts", top_k=top_k, count=count),
+        )
     each = k.whole("moe_intermediate_size", "intermediate_size")
     if shared is None:
         shared = each * k.whole("n_shared_experts", "num_shared_experts", default=0, low=0)
@@ -117,7 +131,7 @@ def of_type(k: Keys, kind: Any, attention: GroupedQuery) -> Attention:
         return SlidingWindow(attention, window_size(k))
     if kind == "chunked_attention":
         return Chunked(attention, k.whole("attention_chunk_size"))
-    raise ConfigError("layer_types", "has an entry that is not interpreted here")
+    raise ConfigError("layer_types", say("has an entry that is not interpreted here"))
 
 
 def every(k: Keys, layers: int, attention: GroupedQuery, pattern: int) -> list[Attention]:
@@ -181,7 +195,7 @@ def qwen_feedforward(k: Keys, layers: int) -> list[FeedForward]:
     step = k.whole("decoder_sparse_step", default=1, high=MOST_LAYERS)
     plain = k.raw("mlp_only_layers") or []
     if not isinstance(plain, list):
-        raise ConfigError("mlp_only_layers", "is not a list")
+        raise ConfigError("mlp_only_layers", say("is not a list"))
     return [sparse if i not in plain and (i + 1) % step == 0 else dense(k) for i in range(layers)]
 
 
@@ -215,7 +229,7 @@ def gemma3(k: Keys) -> Blocks:
     heads = k.whole("num_attention_heads", default=8)
     kv_heads = k.whole("num_key_value_heads", default=4)
     if heads % kv_heads:
-        raise ConfigError("num_key_value_heads", f"{kv_heads} does not divide {heads} query heads")
+        raise _undivided("num_key_value_heads", kv_heads, heads)
     attention = GroupedQuery(heads, kv_heads, k.whole("head_dim", default=256), qk_norm=True)
     attentions = by_type(k, layers, attention)
     if attentions is None:
@@ -230,7 +244,7 @@ def gemma4(k: Keys) -> Blocks:
     local = grouped(k, qk_norm=True)
     whole_kv = k.whole("num_global_key_value_heads", default=local.kv_heads)
     if local.heads % whole_kv:
-        raise ConfigError("num_global_key_value_heads", "does not divide the query heads")
+        raise ConfigError("num_global_key_value_heads", say("does not divide the query heads"))
     full = GroupedQuery(
         local.heads,
         whole_kv,
@@ -240,7 +254,7 @@ def gemma4(k: Keys) -> Blocks:
     )
     types = k.listed("layer_types", layers)
     if types is None:
-        raise ConfigError("layer_types", "is missing, and gemma4 has no default for it")
+        raise no_default("layer_types", "gemma4")
     attentions = [full if kind == "full_attention" else of_type(k, kind, local) for kind in types]
     owned = layers - k.whole("num_kv_shared_layers", default=0, low=0, high=layers)
     attentions = [a if i < owned else SharedCache(a) for i, a in enumerate(attentions)]
@@ -275,10 +289,10 @@ def sparse_latent(k: Keys) -> Blocks:
 
 def deepseek_v4(k: Keys) -> Blocks:
     layers = depth(k)
-    k.assumptions.append("compressor and hyper-connection weights are not counted")
+    k.assumptions.append(say("compressor and hyper-connection weights are not counted"))
     ratios = k.listed("compress_ratios", layers, at_least=True)
     if ratios is None:
-        raise ConfigError("compress_ratios", "is missing, and deepseek_v4 has no default for it")
+        raise no_default("compress_ratios", "deepseek_v4")
     common = {
         "heads": k.whole("num_attention_heads", high=10**5),
         "head_dim": k.whole("head_dim"),
@@ -296,7 +310,9 @@ def deepseek_v4(k: Keys) -> Blocks:
     attentions = []
     for ratio in ratios:
         if isinstance(ratio, bool) or not isinstance(ratio, int) or not 0 <= ratio <= 10**6:
-            raise ConfigError("compress_ratios", "has an entry that is not a small whole number")
+            raise ConfigError(
+                "compress_ratios", say("has an entry that is not a small whole number")
+            )
         # Only the mildly compressed layers are long enough to need an indexer.
         picks = indexer if 0 < ratio <= 4 else {}
         attentions.append(Compressed(**common, ratio=ratio, **picks))
@@ -316,7 +332,7 @@ def kimi_linear(k: Keys) -> Blocks:
     full = latent(k, output_gate=k.flag("mla_use_output_gate", default=False, quiet=True))
     chosen = linear.config.get("kda_layers")
     if not isinstance(chosen, list):
-        raise ConfigError("kda_layers", "is missing or not a list")
+        raise ConfigError("kda_layers", say("is missing or not a list"))
     inside = k.whole("routed_expert_hidden_size", default=0, low=0)
     sparse = experts(k, router_bias=True, latent_width=inside)
     feedforwards = dense_first(k, layers, sparse, dense(k))
@@ -341,7 +357,7 @@ def gpt_oss(k: Keys) -> Blocks:
     attentions = by_type(k, layers, attention)
     if attentions is None:
         local = SlidingWindow(attention, window_size(k, default=128))
-        k.assume("layer_types", "sliding and full in turn")
+        k.assume("layer_types", say("sliding and full in turn"))
         attentions = [(local, attention)[i % 2] for i in range(layers)]
     feedforward = experts(k, shared=0, router_bias=True, expert_bias=True)
     return fold([(a, feedforward) for a in attentions], 2)
@@ -370,7 +386,7 @@ def falcon(k: Keys) -> Blocks:
     old = 1 if many else heads
     kv_heads = k.whole("num_kv_heads", "n_head_kv", default=heads) if new else old
     if heads % kv_heads:
-        raise ConfigError("num_kv_heads", f"{kv_heads} does not divide {heads} query heads")
+        raise _undivided("num_kv_heads", kv_heads, heads)
     bias = k.flag("bias", default=False, quiet=True)
     attention = GroupedQuery(heads, kv_heads, head_dim(k, heads), qkv_bias=bias, output_bias=bias)
     feedforward = Dense(
@@ -421,10 +437,10 @@ def nemotron_h(k: Keys) -> Blocks:
     if kinds is None:
         pattern = k.text("hybrid_override_pattern")
         if not pattern:
-            raise ConfigError("hybrid_override_pattern", "is missing")
+            raise ConfigError("hybrid_override_pattern", say("is missing"))
         kinds = [_NEMOTRON.get(mark, mark) for mark in pattern]
     if not isinstance(kinds, list) or not 0 < len(kinds) <= MOST_LAYERS:
-        raise ConfigError("layers_block_type", "is not a list of layers")
+        raise ConfigError("layers_block_type", say("is not a list of layers"))
     makers: dict[str, Callable[[], Layer]] = {
         "mamba": lambda: (mamba2(k), NO_FEEDFORWARD),
         "attention": lambda: (grouped(k), NO_FEEDFORWARD),
@@ -434,7 +450,9 @@ def nemotron_h(k: Keys) -> Blocks:
     known: dict[str, Layer] = {}
     for kind in kinds:
         if not isinstance(kind, str) or kind not in makers:
-            raise ConfigError("hybrid_override_pattern", "has a layer that is not interpreted here")
+            raise ConfigError(
+                "hybrid_override_pattern", say("has a layer that is not interpreted here")
+            )
         if kind not in known:
             known[kind] = makers[kind]()
     return fold([known[kind] for kind in kinds], 1)
@@ -461,10 +479,10 @@ def granite_hybrid(k: Keys) -> Blocks:
     layers, attention, state = depth(k), grouped(k), mamba2(k)
     kinds = k.listed("layer_types", layers)
     if kinds is None:
-        raise ConfigError("layer_types", "is missing, and granitemoehybrid has no default for it")
+        raise no_default("layer_types", "granitemoehybrid")
     makers: dict[Any, Attention] = {"attention": attention, "mamba": state}
     if any(not isinstance(kind, str) or kind not in makers for kind in kinds):
-        raise ConfigError("layer_types", "has an entry that is not interpreted here")
+        raise ConfigError("layer_types", say("has an entry that is not interpreted here"))
     shared = k.whole("shared_intermediate_size", default=0, low=0)
     feedforward: FeedForward = Dense(shared)
     if k.whole("num_local_experts", default=0, low=0):
@@ -477,9 +495,9 @@ def minimax_m1(k: Keys) -> Blocks:
     state = Lightning(attention.heads, attention.head_dim)
     kinds = k.listed("attn_type_list", layers)
     if kinds is None:
-        raise ConfigError("attn_type_list", "is missing, and minimax_m1 has no default for it")
+        raise no_default("attn_type_list", "minimax_m1")
     if any(kind not in (0, 1) for kind in kinds):
-        raise ConfigError("attn_type_list", "has an entry that is neither 0 nor 1")
+        raise ConfigError("attn_type_list", say("has an entry that is neither 0 nor 1"))
     k.refuse("shared_intermediate_size")
     feedforward = experts(k, shared=0)
     return fold([((state, attention)[kind], feedforward) for kind in kinds], 2)
@@ -489,9 +507,9 @@ def minimax_m2(k: Keys) -> Blocks:
     layers = depth(k)
     kinds = k.listed("attn_type_list", layers)
     if kinds is None:
-        k.assume("attn_type_list", "full attention in every layer")
+        k.assume("attn_type_list", say("full attention in every layer"))
     elif any(kind != 1 for kind in kinds):
-        raise ConfigError("attn_type_list", "has an entry other than 1, full attention")
+        raise ConfigError("attn_type_list", say("has an entry other than 1, full attention"))
     k.refuse("shared_intermediate_size")
     attention = grouped(k, qk_norm=k.flag("use_qk_norm", default=True))
     bias = k.flag("use_routing_bias", default=True)
@@ -505,16 +523,18 @@ def mimo(k: Keys) -> Blocks:
         count = k.whole(f"{prefix}num_attention_heads")
         kv_heads = k.whole(f"{prefix}num_key_value_heads")
         if count % kv_heads:
-            raise ConfigError(f"{prefix}num_key_value_heads", "does not divide the query heads")
+            raise ConfigError(
+                f"{prefix}num_key_value_heads", say("does not divide the query heads")
+            )
         return GroupedQuery(
             count, kv_heads, k.whole(f"{prefix}head_dim"), k.whole(f"{prefix}v_head_dim")
         )
 
     pattern = k.listed("hybrid_layer_pattern", layers)
     if pattern is None:
-        raise ConfigError("hybrid_layer_pattern", "is missing")
+        raise ConfigError("hybrid_layer_pattern", say("is missing"))
     if any(kind not in (0, 1) for kind in pattern):
-        raise ConfigError("hybrid_layer_pattern", "has an entry that is neither 0 nor 1")
+        raise ConfigError("hybrid_layer_pattern", say("has an entry that is neither 0 nor 1"))
     choice: tuple[Attention, Attention] = (
         heads(""),
         SlidingWindow(heads("swa_"), window_size(k)),

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from calc.words import say
+
 MOST_LAYERS = 4096
 LARGEST_NUMBER = 10**9
 
@@ -14,8 +16,13 @@ class ConfigError(ValueError):
     """A configuration that cannot be read; the message names the key and says why."""
 
     def __init__(self, key: str, reason: str) -> None:
-        super().__init__(f"{key}: {reason}" if key else reason)
+        super().__init__(say("{key}: {reason}", key=key, reason=reason) if key else reason)
         self.key = key
+
+
+def no_default(key: str, family: str) -> ConfigError:
+    """A key that must be there and is not."""
+    return ConfigError(key, say("is missing, and {family} has no default for it", family=family))
 
 
 class Keys:
@@ -41,7 +48,12 @@ class Keys:
 
     def assume(self, key: str, value: Any) -> Any:
         """Note that a default was used."""
-        note = f"{key} absent: {self.family} default {json.dumps(value)}"
+        note = say(
+            "{key} absent: {family} default {value}",
+            key=key,
+            family=self.family,
+            value=json.dumps(value, ensure_ascii=False),
+        )
         if note not in self.assumptions:
             self.assumptions.append(note)
         return value
@@ -53,14 +65,14 @@ class Keys:
         key, value = self.find(*names)
         if value is None:
             if default is None:
-                raise ConfigError(key, f"is missing, and {self.family} has no default for it")
+                raise no_default(key, self.family)
             return int(self.assume(key, default))
         if isinstance(value, float) and value == value and abs(value) < 1e15 and value % 1 == 0:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ConfigError(key, "is not a whole number")
+            raise ConfigError(key, say("is not a whole number"))
         if not low <= value <= high:
-            raise ConfigError(key, f"is outside {low:,} to {high:,}")
+            raise ConfigError(key, say("is outside {low:,} to {high:,}", low=low, high=high))
         return value
 
     def flag(self, *names: str, default: bool, quiet: bool = False) -> bool:
@@ -69,7 +81,7 @@ class Keys:
         if value is None:
             return default if quiet else bool(self.assume(key, default))
         if not isinstance(value, bool):
-            raise ConfigError(key, "is not true or false")
+            raise ConfigError(key, say("is not true or false"))
         return value
 
     def text(self, name: str, default: str = "") -> str:
@@ -78,7 +90,7 @@ class Keys:
         if value is None:
             return default
         if not isinstance(value, str):
-            raise ConfigError(name, "is not a text")
+            raise ConfigError(name, say("is not a text"))
         return value
 
     def listed(self, name: str, length: int, at_least: bool = False) -> list[Any] | None:
@@ -87,16 +99,23 @@ class Keys:
         if value is None:
             return None
         if not isinstance(value, list):
-            raise ConfigError(name, "is not a list")
+            raise ConfigError(name, say("is not a list"))
         if len(value) < length or (len(value) > length and not at_least):
-            raise ConfigError(name, f"has {len(value):,} entries for {length:,} layers")
+            raise ConfigError(
+                name,
+                say(
+                    "has {entries:,} entries for {layers:,} layers",
+                    entries=len(value),
+                    layers=length,
+                ),
+            )
         return value[:length]
 
     def table(self, name: str) -> Keys:
         """A nested object."""
         value = self.raw(name)
         if not isinstance(value, Mapping):
-            raise ConfigError(name, "is missing or not an object")
+            raise ConfigError(name, say("is missing or not an object"))
         nested = Keys(value, self.family)
         nested.assumptions = self.assumptions
         return nested
@@ -105,4 +124,6 @@ class Keys:
         """Refuse settings that change the architecture in a way that is not interpreted here."""
         for name in names:
             if self.raw(name):
-                raise ConfigError(name, "changes the architecture in a way not interpreted here")
+                raise ConfigError(
+                    name, say("changes the architecture in a way not interpreted here")
+                )

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calc.attention import HeadSplit
 from calc.feedforward import Part
+from calc.words import marked, say
 
 if TYPE_CHECKING:
     from calc.model import Model
@@ -161,15 +162,26 @@ def problems(scenario: Scenario) -> list[str]:
     tp, dp, pp = widths(s)
     asked = (s.tensor_parallel or tp) * s.attention_dp * s.pipeline
     if s.n_chips % (s.attention_dp * s.pipeline) or asked != s.n_chips:
-        given = f"{s.tensor_parallel or 'all'} × {s.attention_dp} × {s.pipeline}"
         found.append(
-            f"Tensor × data × pipeline is {given}, not {s.n_chips} chips; "
-            f"{tp} × {dp} × {pp} is used."
+            say(
+                "Tensor × data × pipeline is {asked} × {groups} × {stages}, not {chips} chips; "
+                "{tp} × {dp} × {pp} is used.",
+                asked=s.tensor_parallel or say("all"),
+                groups=s.attention_dp,
+                stages=s.pipeline,
+                chips=s.n_chips,
+                tp=tp,
+                dp=dp,
+                pp=pp,
+            )
         )
     if tp * dp % s.expert_parallel:
         found.append(
-            f"Expert parallel {s.expert_parallel} does not divide the {tp * dp} chips of a stage; "
-            "1 is used."
+            say(
+                "Expert parallel {ep} does not divide the {chips} chips of a stage; 1 is used.",
+                ep=s.expert_parallel,
+                chips=tp * dp,
+            )
         )
     ep = s.expert_parallel if tp * dp % s.expert_parallel == 0 else 1
     return found + illegal(s.model, tp, dp, ep, pp)
@@ -180,18 +192,26 @@ def illegal(model: Model, tp: int, dp: int = 1, ep: int = 1, pp: int = 1) -> lis
     found = []
     for name, size in shapes(model, ep).items():
         if size % tp and not (name == "KV heads" and tp % size == 0):
-            found.append(f"{size:,} {name} do not split {tp} ways.")
+            found.append(say(_UNSPLIT[name], size=size, tp=tp))
     experts = {part.experts for part in _parts(model) if part.routed}
     if ep > 1 and not experts:
-        found.append("The model has no routed experts to spread.")
-    found += [f"{number} experts do not split {ep} ways." for number in experts if number % ep]
+        found.append(say("The model has no routed experts to spread."))
+    found += [say("{number} experts do not split {ep} ways.", number=number, ep=ep)
+              for number in experts if number % ep]  # fmt: skip
     ways = tp * dp // ep
     columns = {part.columns for part in _parts(model) if part.routed} if ep > 1 else set()
-    found += [f"{number:,} expert columns do not split {ways} ways."
+    found += [say("{number:,} expert columns do not split {ways} ways.", number=number, ways=ways)
               for number in columns if number % ways]  # fmt: skip
     if model.layers < pp:
-        found.append(f"{model.layers} layers do not fill {pp} stages.")
+        found.append(say("{layers} layers do not fill {pp} stages.", layers=model.layers, pp=pp))
     return found
+
+
+_UNSPLIT = {
+    "query heads": marked("{size:,} query heads do not split {tp} ways."),
+    "KV heads": marked("{size:,} KV heads do not split {tp} ways."),
+    "MLP columns": marked("{size:,} MLP columns do not split {tp} ways."),
+}
 
 
 def shapes(model: Model, ep: int = 1) -> dict[str, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from calc import cost, decode, memory
 from calc.formats import NumberFormat
 from calc.scenario import FIELDS, Quantity, Scenario
+from calc.words import marked, say
 
 
 @dataclass(frozen=True)
@@ -51,40 +52,42 @@ def _halve_kv(s: Scenario, _: Mapping[str, NumberFormat]) -> Scenario:
 
 
 def _halve_context(s: Scenario, _: Mapping[str, NumberFormat]) -> Scenario | str:
-    return replace(s, context=s.context // 2) if s.context > 1 else "already 1 token"
+    return replace(s, context=s.context // 2) if s.context > 1 else say("already 1 token")
 
 
 def _double_chips(s: Scenario, _: Mapping[str, NumberFormat]) -> Scenario | str:
     chips = FIELDS["n_chips"]
     assert isinstance(chips, Quantity)
-    return replace(s, n_chips=2 * s.n_chips) if 2 * s.n_chips <= chips.high else "largest count"
+    return (
+        replace(s, n_chips=2 * s.n_chips) if 2 * s.n_chips <= chips.high else say("largest count")
+    )
 
 
 def _double_batch(s: Scenario, _: Mapping[str, NumberFormat]) -> Scenario | str:
     batch = FIELDS["batch"]
     assert isinstance(batch, Quantity)
-    return replace(s, batch=2 * s.batch) if 2 * s.batch <= batch.high else "largest batch"
+    return replace(s, batch=2 * s.batch) if 2 * s.batch <= batch.high else say("largest batch")
 
 
 def _eight_bit_compute(s: Scenario, formats: Mapping[str, NumberFormat]) -> Scenario | str:
     """Int8 where the chip publishes a rate for it, else fp8."""
     if s.compute_format.bits <= 8:
-        return f"compute is already {s.compute_format.id}"
+        return say("compute is already {format}", format=s.compute_format.id)
     for id in ("int8", "fp8"):
         if s.chip.peak(formats[id]) > 0:
             return replace(s, compute_format=formats[id])
-    return "no 8-bit rate published"
+    return say("no 8-bit rate published")
 
 
 Change = Callable[[Scenario, Mapping[str, NumberFormat]], Scenario | str]
 
 LEVERS: Mapping[str, Change] = {
-    "Halve weight bytes": _halve_weights,
-    "Halve KV bytes": _halve_kv,
-    "Halve context": _halve_context,
-    "Double chips": _double_chips,
-    "Double batch": _double_batch,
-    "8-bit compute": _eight_bit_compute,
+    marked("Halve weight bytes"): _halve_weights,
+    marked("Halve KV bytes"): _halve_kv,
+    marked("Halve context"): _halve_context,
+    marked("Double chips"): _double_chips,
+    marked("Double batch"): _double_batch,
+    marked("8-bit compute"): _eight_bit_compute,
 }
 
 
@@ -99,12 +102,13 @@ def pull_all(scenario: Scenario, formats: Mapping[str, NumberFormat]) -> list[Le
         Formats by id, for the levers that switch to another one.
     """
     pulled = []
-    for label, change in LEVERS.items():
-        changed = change(scenario, formats)
+    for name, change in LEVERS.items():
+        label, changed = say(name), change(scenario, formats)
         if isinstance(changed, str):
             pulled.append(Lever(label, None, changed))
         else:
             written = changed.compute_format
-            named = label if written is scenario.compute_format else f"{label} ({written.id})"
-            pulled.append(Lever(named, outcome(changed)))
+            if written is not scenario.compute_format:
+                label = say("{lever} ({format})", lever=label, format=written.id)
+            pulled.append(Lever(label, outcome(changed)))
     return pulled

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from calc import custom, sampling
+from calc import custom, pins, sampling
 from calc.scenario import SCHEMA, Catalogues, Choice, Field, Option, Quantity
+from calc.words import inside, marked, say
 
 # Raised when the meaning of a key changes; older links are then read by their own version's rules.
 VERSION = 1
@@ -32,17 +33,46 @@ class Text:
     label: str
     catalogue: str
     read: Callable[[str], Any]
+    longest: int = custom.LONGEST_LINK_TEXT
 
 
 TEXTS = (
-    Text("custom_model", "cfg", "Custom model", "models", custom.model),
-    Text("custom_chip", "hw", "Custom chip", "chips", custom.chip),
-    Text("bench_weights", "pq", "Bench weights", "", sampling.pair_of_text),
+    Text("custom_model", "cfg", marked("Custom model"), "models", custom.model),
+    Text("custom_chip", "hw", marked("Custom chip"), "chips", custom.chip),
+    Text("bench_weights", "pq", marked("Bench weights"), "", sampling.pair_of_text),
+    Text("pins", "pins", marked("Pins"), "", pins.read, pins.LONGEST_TEXT),
 )
 
+SLIDES = (
+    "decode", "frontier", "capacity", "kv-cache", "prefill", "sharding", "cost", "speculation",
+    "compare",
+)  # fmt: skip
 # How a page is read, which changes no number.
 PRESENTATION = (
-    Option("language", "lang", "Language", "en", "Language of the pages.", ("en", "zh")),
+    Option(
+        "language",
+        "lang",
+        marked("Language"),
+        "en",
+        marked("Language of the pages."),
+        ("en", "zh"),
+    ),
+    Option(
+        "view",
+        "view",
+        marked("View"),
+        "explore",
+        marked("Pages with their controls, or one chart a screen."),
+        ("explore", "present"),
+    ),
+    Option(
+        "slide",
+        "slide",
+        marked("Slide"),
+        SLIDES[0],
+        marked("What the presentation shows."),
+        SLIDES,
+    ),
 )
 WRITTEN: tuple[Field, ...] = (*SCHEMA, *PRESENTATION)
 BY_KEY = {field.key: field for field in WRITTEN}
@@ -66,40 +96,51 @@ def with_custom(
         value = given.get(text.key)
         if not value:
             continue
-        if len(value) > custom.LONGEST_LINK_TEXT:
-            problems[text.key] = f"longer than {custom.LONGEST_LINK_TEXT:,} characters"
+        if len(value) > text.longest:
+            problems[text.key] = say("longer than {most:,} characters", most=text.longest)
             continue
         try:
             item = text.read(value)
         except ValueError as error:
-            problems[text.key] = f"not usable ({error})"
+            problems[text.key] = say("not usable ({problem})", problem=error)
             continue
         if text.catalogue:
             extended[text.catalogue] = {**catalogues[text.catalogue], custom.ID: item}
     return extended, problems
 
 
+_OF_SEVERAL = marked("{label} ({key}) in the link: {reason}; {used}.")
+
+
 @dataclass(frozen=True)
 class Problem:
     """One parameter of a link that could not be used as given.
 
-    It never carries the given text, which is a stranger's.
+    It never carries the given text, which is a stranger's. `label` is marked for translation, the
+    rest is translated.
     """
 
     label: str
     key: str
     reason: str
     used: str
+    template: str = marked("{label} ({key}) in the link is {reason}; {used} is used.")
 
     @property
     def sentence(self) -> str:
         """What a reader is told."""
-        return f"{self.label} ({self.key}) in the link is {self.reason}; {self.used} is used."
+        return say(
+            self.template,
+            label=say(self.label),
+            key=self.key,
+            reason=self.reason,
+            used=self.used,
+        )
 
 
 def _read_number(field: Quantity, text: str) -> tuple[float, str | None]:
     if not _NUMBER.fullmatch(text):
-        return field.default, "not a number"
+        return field.default, say("not a number")
     value = float(text)
     problem = field.problem(value)
     return (field.default, problem) if problem else (field.cast(value), None)
@@ -109,16 +150,18 @@ def _read_choice(field: Choice, text: str, catalogues: Catalogues) -> tuple[str,
     if text in field.ids(catalogues):
         return text, None
     if text in catalogues[field.catalogue]:
-        return field.default, f"not a format for {field.label.lower()}"
-    return field.default, "not known here"
+        return field.default, say("not a format for {field}", field=inside(field.label))
+    return field.default, say("not known here")
 
 
 def _read_field(field: Field, text: str, catalogues: Catalogues) -> tuple[Any, str | None]:
     if isinstance(field, Quantity):
         return _read_number(field, text)
     if isinstance(field, Option):
-        known = text in field.options
-        return (text, None) if known else (field.default, f"not {' or '.join(field.options)}")
+        if text in field.options:
+            return text, None
+        options = say(" or ").join(field.options)
+        return field.default, say("not {options}", options=options)
     return _read_choice(field, text, catalogues)
 
 
@@ -147,22 +190,33 @@ def parse(
     catalogues, unusable = with_custom(catalogues, texts)
     for text in TEXTS:
         if text.key in unusable:
-            problems.append(Problem(text.label, text.key, unusable[text.key], "none"))
+            problems.append(Problem(text.label, text.key, unusable[text.key], say("none")))
         values[text.name] = "" if text.key in unusable else texts.get(text.key, "")
+    held, changes = pins.read(values["pins"])
+    values["pins"] = pins.write(held)
+    problems += [
+        Problem(marked("Pins"), "pins", change.reason, change.used, _OF_SEVERAL)
+        for change in changes
+    ]
     for key, given in query.items():
         field = BY_KEY.get(key)
         if field is None or not given:
             continue
         value, reason = _read_field(field, given[0], catalogues)
         if len(given) > 1 and reason is None:
-            reason = "given more than once"
+            reason = say("given more than once")
         if reason:
             problems.append(Problem(field.label, key, reason, dump_value(field, value)))
         values[field.name] = value
     version = query.get(VERSION_KEY)
     if version and version[0] != str(VERSION):
         problems.append(
-            Problem("Link version", VERSION_KEY, "not known here", f"version {VERSION}")
+            Problem(
+                marked("Link version"),
+                VERSION_KEY,
+                say("not known here"),
+                say("version {number}", number=VERSION),
+            )
         )
     return values, problems
 

@@ -151,19 +151,24 @@ def min_chips(scenario: Scenario) -> int:
     return fewest_chips(scenario, chips_needed(replace(scenario, fidelity="bound")), fits)
 
 
+def most_chips() -> int:
+    """Most chips that a scenario may have."""
+    chips = FIELDS["n_chips"]
+    assert isinstance(chips, Quantity)
+    return int(chips.high)
+
+
 def fewest_chips(scenario: Scenario, needed: float, holds: Callable[[Scenario], bool]) -> int:
     """Fewest chips that can be had, at least `needed`, with which `holds` is true; 0 if none.
 
     At fidelity ``operators`` the groups and stages of the layout are kept, and their copies with
     them.
     """
-    s = scenario
-    chips = FIELDS["n_chips"]
-    assert isinstance(chips, Quantity)
-    fewest = s.chip.legal_count(needed) if needed <= chips.high else math.inf
-    if s.fidelity == "bound" and fewest <= chips.high:
+    s, most = scenario, most_chips()
+    fewest = s.chip.legal_count(needed) if needed <= most else math.inf
+    if s.fidelity == "bound" and fewest <= most:
         return int(fewest)
-    while fewest <= chips.high:
+    while fewest <= most:
         tried = replace(s, n_chips=int(fewest), tensor_parallel=0)
         if fewest % (s.attention_dp * s.pipeline) == 0 and holds(tried):
             return int(fewest)

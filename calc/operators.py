@@ -19,9 +19,12 @@ from calc.layout import Layout
 from calc.model import Block
 from calc.network import Network
 from calc.scenario import Scenario
+from calc.words import marked
 
 Array = NDArray[np.float64]
 
+# Names that others look for.
+OUTPUT_HEAD, ALL_REDUCE = marked("output head"), marked("all-reduce")
 COMBINE_BYTES = 2  # experts return their sums in bf16, whatever they were sent (formulas.md F3.8)
 
 
@@ -32,7 +35,7 @@ class Operator:
     Parameters
     ----------
     name : str
-        What the field calls it.
+        What the field calls it, marked for translation.
     cache : bool
         Whether it reads cache; otherwise it reads weights.
     moved, done : array
@@ -112,7 +115,7 @@ class Named:
 class Work:
     """All that one chip does in a step, and what it waits for.
 
-    `transfers` are seconds by name, `overhead` is seconds.
+    `transfers` are seconds by name, marked for translation; `overhead` is seconds.
     """
 
     operators: tuple[Operator, ...]
@@ -142,13 +145,13 @@ def bound(scenario: Scenario, batch: Array, context: Array, tokens: Array) -> Wo
     rate = s.chip.peak(s.compute_format)
     multiplied = batch * tokens
     cache = Operator(
-        "KV cache", True,
+        marked("KV cache"), True,
         batch * (model.kv_bytes_read(context, s.kv_format) / n),
         multiplied * (model.attention_flops(context) / n),
         s.chip.bandwidth, rate, read_only=True,
     )  # fmt: skip
     linear = Operator(
-        "linear layers", False,
+        marked("linear layers"), False,
         model.params_read(multiplied, s.routing_skew) * (s.weight_format.bytes / n),
         multiplied * (2.0 * model.active_params / n),
         s.chip.bandwidth, rate,
@@ -212,7 +215,7 @@ class _Roofline:
         for block in model.blocks:
             projections = block.attention.params(model.d_model) + block.norms * model.d_model
             if projections:
-                yield self._dense("attention projections", block.count * projections)
+                yield self._dense(marked("attention projections"), block.count * projections)
             yield self._attention(block)
             for part in block.feedforward.parts(model.d_model):
                 yield (
@@ -221,7 +224,7 @@ class _Roofline:
                     else self._dense(part.name, block.count * part.total)
                 )
         if model.head_params:
-            yield self._dense("output head", model.head_params, self.scored)
+            yield self._dense(OUTPUT_HEAD, model.head_params, self.scored)
 
     def _dense(self, name: str, params: int, tokens: Array | None = None) -> Operator:
         share = np.asarray(params / self.layout.tp)
@@ -238,7 +241,9 @@ class _Roofline:
         # A chip with a copy scores its own query heads only.
         part = np.maximum(1 / self.layout.tp, share / self.layout.copies(kind.split, self.s))
         flops = kind.flops(self.context) * self.tokens * (count * part)
-        return self._operator("attention", True, self.sequences * each, self.sequences * flops)
+        return self._operator(
+            marked("attention"), True, self.sequences * each, self.sequences * flops
+        )
 
     def _routed(self, count: int, part: Part) -> Operator:
         """Experts see the tokens of all groups when they are spread over them."""
@@ -258,10 +263,11 @@ class _Roofline:
         reductions = sum(block.count * self._reductions(block) for block in model.blocks)
         per_reduction = network.reduce(self.activation * model.d_model, layout.tp)
         found = {
-            "all-reduce": reductions * per_reduction * rounds,
-            "KV exchange": sum(self._shared_cache(network, b) for b in model.blocks) * rounds,
-            "expert exchange": self._experts(network) * rounds,
-            "pipeline": np.where(
+            ALL_REDUCE: reductions * per_reduction * rounds,
+            marked("KV exchange"): sum(self._shared_cache(network, b) for b in model.blocks)
+            * rounds,
+            marked("expert exchange"): self._experts(network) * rounds,
+            marked("pipeline"): np.where(
                 layout.pp > 1,
                 (layout.pp - 1) * network.send(self.activation * model.d_model, layout.chips),
                 0.0,
@@ -337,7 +343,7 @@ class _Prompt(_Roofline):
         # The cache of what is known is read, that of what is new written.
         cache = kind.kv_bytes(self.context, kv) * (count * share)
         flops = kind.prefill_flops(self.context) - kind.prefill_flops(self.known)
-        return self._operator("attention", True, cache, flops * (count / self.layout.tp))
+        return self._operator(marked("attention"), True, cache, flops * (count / self.layout.tp))
 
 
 class _Chunked(_Roofline):
@@ -362,4 +368,6 @@ class _Chunked(_Roofline):
             moved = kind.kv_bytes(after, kv) * (count * share * (self.chunk > 0))
             flops = kind.prefill_flops(after) - kind.prefill_flops(self.before)
             flops = flops * self.slower
-            yield self._operator("chunk attention", True, moved, flops * (count / self.layout.tp))
+            yield self._operator(
+                marked("chunk attention"), True, moved, flops * (count / self.layout.tp)
+            )

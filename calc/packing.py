@@ -16,6 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calc.words import marked, say
+
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 # Most replicas served; or all of them, on the fewest or the cheapest devices.
@@ -27,10 +29,6 @@ MOST_REPLICAS = 10_000
 MOST_DEVICES = 1_000
 MOST_FILLINGS = 20_000
 _MOST_TRIES = 500_000
-_TOO_MANY = (
-    f"the devices can be filled in too many ways, with a limit of {MOST_FILLINGS:,}: "
-    "take fewer or larger models"
-)
 
 
 class PackingError(ValueError):
@@ -46,8 +44,8 @@ class Item:
     replicas: int = 1
 
     def __post_init__(self) -> None:
-        _amount(self.name, "the size of a replica", self.size)
-        _whole(self.name, "the number of replicas", self.replicas, MOST_REPLICAS)
+        _amount(self.name, marked("the size of a replica"), self.size)
+        _whole(self.name, marked("the number of replicas"), self.replicas, MOST_REPLICAS)
 
     @property
     def bytes(self) -> int:
@@ -65,10 +63,10 @@ class Device:
     count: int = 1
 
     def __post_init__(self) -> None:
-        _amount(self.name, "the memory", self.memory)
+        _amount(self.name, marked("the memory"), self.memory)
         if not (math.isfinite(self.cost) and self.cost >= 0):
-            raise PackingError(f"{self.name}: the cost is negative or not finite")
-        _whole(self.name, "the number of devices", self.count, MOST_DEVICES)
+            raise PackingError(say("{name}: the cost is negative or not finite", name=self.name))
+        _whole(self.name, marked("the number of devices"), self.count, MOST_DEVICES)
 
     @property
     def bytes(self) -> int:
@@ -78,24 +76,45 @@ class Device:
 
 def _amount(name: str, what: str, value: float) -> None:
     if not (math.isfinite(value) and value >= 1):
-        raise PackingError(f"{name}: {what} is below one byte or not finite")
+        raise PackingError(
+            say("{name}: {what} is below one byte or not finite", name=name, what=say(what))
+        )
 
 
 def _whole(name: str, what: str, value: float, most: int) -> None:
     if not (math.isfinite(value) and 0 <= value <= most and value % 1 == 0):
-        raise PackingError(f"{name}: {what} is not a whole number from 0 to {most:,}")
+        raise PackingError(
+            say(
+                "{name}: {what} is not a whole number from 0 to {most:,}",
+                name=name,
+                what=say(what),
+                most=most,
+            )
+        )
+
+
+def _too_many() -> PackingError:
+    return PackingError(
+        say(
+            "the devices can be filled in too many ways, with a limit of {most:,}: "
+            "take fewer or larger models",
+            most=MOST_FILLINGS,
+        )
+    )
 
 
 def check(items: Sequence[Item], devices: Sequence[Device]) -> None:
     """Raise `PackingError` if there is nothing to place, nowhere to place it, or too much."""
     if not any(item.replicas for item in items):
-        raise PackingError("there is no model to place" if not items else "no replica is wanted")
+        raise PackingError(
+            say("no replica is wanted") if items else say("there is no model to place")
+        )
     if not any(device.count for device in devices):
-        raise PackingError("there is no device")
+        raise PackingError(say("there is no device"))
     if len(items) > MOST_MODELS:
-        raise PackingError(f"there are more than {MOST_MODELS} models")
+        raise PackingError(say("there are more than {most} models", most=MOST_MODELS))
     if sum(device.count for device in devices) > MOST_DEVICES:
-        raise PackingError(f"there are more than {MOST_DEVICES:,} devices")
+        raise PackingError(say("there are more than {most:,} devices", most=MOST_DEVICES))
 
 
 def hopeless(items: Sequence[Item], devices: Sequence[Device]) -> tuple[Item, ...]:
@@ -142,7 +161,7 @@ def fillings(items: Sequence[Item], memory: int) -> Counts:
         tries += 1
         position = len(chosen)
         if len(found) > MOST_FILLINGS or tries > _MOST_TRIES:
-            raise PackingError(_TOO_MANY)
+            raise _too_many()
         if position == len(order):
             if free < gap and any(chosen):
                 found.append(chosen)
@@ -217,12 +236,12 @@ def build(items: Sequence[Item], devices: Sequence[Device], objective: Objective
     if objective != "most":
         lost = [item.name for item in hopeless(items, devices) if item.replicas]
         if lost:
-            raise PackingError(f"no device has the memory for {', '.join(lost)}")
+            raise PackingError(say("no device has the memory for {models}", models=", ".join(lost)))
     by_memory = {d.bytes: fillings(items, d.bytes) for d in devices if d.count}
     tables = [by_memory[d.bytes] if d.count else np.zeros((0, len(items)), int) for d in devices]
     table = np.concatenate(tables)
     if len(table) > MOST_FILLINGS:
-        raise PackingError(_TOO_MANY)
+        raise _too_many()
     kinds = np.repeat(np.arange(len(devices)), [len(part) for part in tables])
     each = np.array([device.count for device in devices], dtype=float)
     price = {

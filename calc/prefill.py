@@ -18,6 +18,7 @@ from calc.layout import Layout
 from calc.model import Block, Model
 from calc.operators import Operator, Work, of_prompt, with_chunk
 from calc.scenario import Scenario
+from calc.words import marked
 
 Array = NDArray[np.float64]
 
@@ -126,7 +127,7 @@ def _bound(s: Scenario, length: Array, cached: Array) -> Work:
     read = model.params_read(new, s.routing_skew) * s.weight_format.bytes
     cache = model.kv_bytes(length, s.kv_format)
     whole = Operator(
-        "prompt",
+        marked("prompt"),
         False,
         (read + cache) / n,
         (linear_flops(model, new) + attention) / n,
@@ -236,9 +237,9 @@ def _bound_chunk(s: Scenario, chunk: Array, before: Array) -> Work:
     none = np.zeros(())
     return Work(
         (
-            Operator("KV cache", True, s.batch * each / n, none, s.chip.bandwidth, rate),
+            Operator(marked("KV cache"), True, s.batch * each / n, none, s.chip.bandwidth, rate),
             Operator(
-                "linear layers",
+                marked("linear layers"),
                 False,
                 model.params_read(tokens, s.routing_skew) * (s.weight_format.bytes / n),
                 charged * (2.0 * model.active_params / n),
@@ -246,7 +247,12 @@ def _bound_chunk(s: Scenario, chunk: Array, before: Array) -> Work:
                 rate,
             ),
             Operator(
-                "chunk attention", True, read / n, pairs / (n * s.mfu), s.chip.bandwidth, rate
+                marked("chunk attention"),
+                True,
+                read / n,
+                pairs / (n * s.mfu),
+                s.chip.bandwidth,
+                rate,
             ),
         ),
         {},

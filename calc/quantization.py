@@ -14,6 +14,8 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc.words import say
+
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Granularity = Literal["tensor", "row"] | int
@@ -325,10 +327,12 @@ def parse_values(text: str) -> Array:
     ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0, 3.0]])
     """
     if len(text) > MOST_CHARACTERS:
-        raise QuantizationError(f"the text is longer than {MOST_CHARACTERS:,} characters")
+        raise QuantizationError(
+            say("the text is longer than {most:,} characters", most=MOST_CHARACTERS)
+        )
     # Counted roughly before anything is read, so that far too many are refused at once.
     if len(text.replace(",", " ").split()) > MOST_VALUES:
-        raise QuantizationError(f"there are more than {MOST_VALUES:,} values")
+        raise QuantizationError(say("there are more than {most:,} values", most=MOST_VALUES))
     rows: list[list[float]] = []
     for number, line in enumerate(text.splitlines(), 1):
         # A comma may end a line, as programs print them.
@@ -336,24 +340,28 @@ def parse_values(text: str) -> Array:
         if parts != [""]:
             rows.append([_value(part, number, place) for place, part in enumerate(parts, 1)])
     if not rows:
-        raise QuantizationError("there are no values")
+        raise QuantizationError(say("there are no values"))
     if len({len(row) for row in rows}) > 1:
         rows = [[value for row in rows for value in row]]
     return np.array(rows)
 
 
 def _value(part: str, line: int, place: int) -> float:
-    where = f"value {place} of line {line}"
+    where = {"place": place, "line": line}
     if not part:
-        raise QuantizationError(f"{where} is missing")
+        raise QuantizationError(say("value {place} of line {line} is missing", **where))
     try:
         value = float(part)
     except ValueError:
-        raise QuantizationError(f"{where} is not a number") from None
+        raise QuantizationError(
+            say("value {place} of line {line} is not a number", **where)
+        ) from None
     if not math.isfinite(value):
-        raise QuantizationError(f"{where} is not finite")
+        raise QuantizationError(say("value {place} of line {line} is not finite", **where))
     if abs(value) > LARGEST:
-        raise QuantizationError(f"{where} is beyond {LARGEST:g}")
+        raise QuantizationError(
+            say("value {place} of line {line} is beyond {largest:g}", **where, largest=LARGEST)
+        )
     return value
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc.words import say
+
 Array = NDArray[np.float64]
 
 
@@ -34,12 +36,12 @@ def distribution(weights: ArrayLike) -> Array:
     if values.ndim != 1 or not values.size:
         raise DistributionError("there are no weights")
     if not np.isfinite(values).all():
-        raise DistributionError("a weight is not a finite number")
+        raise DistributionError(say("a weight is not a finite number"))
     if (values < 0).any():
-        raise DistributionError("a weight is negative")
+        raise DistributionError(say("a weight is negative"))
     largest = values.max()
     if largest == 0:
-        raise DistributionError("all weights are 0")
+        raise DistributionError(say("all weights are 0"))
     scaled = values / largest
     return np.asarray(scaled / scaled.sum())
 
@@ -57,13 +59,13 @@ def pair_of_text(text: str) -> tuple[Array, Array]:
     """
     sides = [side.split(",") for side in text.split(";")]
     if len(sides) != 2 or len(sides[0]) != len(sides[1]):
-        raise DistributionError("there are no two lists of equally many weights")
+        raise DistributionError(say("there are no two lists of equally many weights"))
     if not 2 <= len(sides[0]) <= MOST_WEIGHTS:
-        raise DistributionError(f"there are not 2 to {MOST_WEIGHTS} weights")
+        raise DistributionError(say("there are not 2 to {most} weights", most=MOST_WEIGHTS))
     try:
         target, draft = (np.array([float(part) for part in side]) for side in sides)
     except ValueError as error:
-        raise DistributionError("a weight is not a number") from error
+        raise DistributionError(say("a weight is not a number")) from error
     for side in (target, draft):
         distribution(side)
     return target, draft

@@ -18,7 +18,9 @@ from calc.feedforward import Part
 from calc.layout import Layout
 from calc.model import Model
 from calc.network import Network, torus_shape
+from calc.operators import OUTPUT_HEAD
 from calc.scenario import Scenario
+from calc.words import say
 
 Array = NDArray[np.float64]
 
@@ -105,7 +107,7 @@ class Layer:
 
 def layer(scenario: Scenario, step: decode.StepTime) -> Layer:
     """The same for a whole layer, the output head left out."""
-    inner = [o for o in step.work.operators if not o.cache and o.name != "output head"]
+    inner = [o for o in step.work.operators if not o.cache and o.name != OUTPUT_HEAD]
     number = scenario.model.layers
     return Layer(
         sum(float(o.read) for o in inner) / number,
@@ -193,7 +195,7 @@ class Limit:
 def current_limits(scenario: Scenario) -> Limit:
     """Where links pass memory and compute with the links that the scenario's group has."""
     tp = float(Layout.of(scenario).tp)
-    return _limit(scenario, "this group", Network.of(scenario).path(tp).bandwidth, 1)
+    return _limit(scenario, say("this group"), Network.of(scenario).path(tp).bandwidth, 1)
 
 
 def _limit(s: Scenario, label: str, link: float, axes: int) -> Limit:
@@ -216,13 +218,21 @@ def limits(scenario: Scenario) -> list[Limit]:
     """Where links pass memory and compute, with each number of axes, open or closed to rings."""
     s = scenario
     if s.chip.fabric.kind != "torus":
-        return [_limit(s, "all links of a chip", s.chip.link_one_way, 1)]
-    kinds = (("no wraparound", s.chip.link_one_way), ("wraparound", s.chip.link_two_way))
+        return [_limit(s, say("all links of a chip"), s.chip.link_one_way, 1)]
+    kinds = ((False, s.chip.link_one_way), (True, s.chip.link_two_way))
     return [
-        _limit(s, f"{axes} {'axis' if axes == 1 else 'axes'}, {words}", link, axes)
+        _limit(s, _axes(axes, wraps), link, axes)
         for axes in range(1, s.chip.fabric.axes + 1)
-        for words, link in kinds
+        for wraps, link in kinds
     ]
+
+
+def _axes(number: int, wraps: bool) -> str:
+    if number == 1:
+        return say("1 axis, wraparound") if wraps else say("1 axis, no wraparound")
+    if wraps:
+        return say("{number} axes, wraparound", number=number)
+    return say("{number} axes, no wraparound", number=number)
 
 
 def one_axis_time(batch: float, d_model: float, link: float, activation_bytes: float = 2) -> float:
@@ -291,10 +301,10 @@ def _cut_groups(s: Scenario, width: int) -> list[str]:
     found = []
     group, columns = s.weight_format.group, layout.shapes(s.model).get("MLP columns", 0)
     if group > 1 and columns and columns % (width * group):
-        found.append(f"Groups of {group} weights are cut.")
+        found.append(say("Groups of {group} weights are cut.", group=group))
     if s.model.vocabulary % width:
         padded = math.ceil(s.model.vocabulary / width) * width
-        found.append(f"The vocabulary is padded to {padded:,}.")
+        found.append(say("The vocabulary is padded to {padded:,}.", padded=padded))
     return found
 
 

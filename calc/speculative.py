@@ -193,15 +193,24 @@ def max_batch(scenario: Scenario, context: int | None = None) -> int:
 class Cycle:
     """One round of drafting and verifying; times in seconds.
 
-    `plain` is one step without speculation, `draft` all draft steps, `verify` the verification,
-    `tokens` what it yields, `speedup` tokens per second over plain decoding.
+    `n_draft` tokens are drafted, `plain` is one step without speculation, `draft` all draft steps,
+    `verify` the verification, `tokens` what it yields.
     """
 
+    n_draft: Array
     plain: Array
     draft: Array
     verify: Array
     tokens: Array
-    speedup: Array
+
+    @property
+    def speedup(self) -> Array:
+        """Tokens per second over plain decoding."""
+        return np.asarray(self.tokens * self.plain / (self.draft + self.verify))
+
+    def accepting(self, alpha: float) -> Cycle:
+        """The same round at another acceptance, which changes no time."""
+        return replace(self, tokens=expected_tokens(alpha, self.n_draft))
 
 
 def batch_speedup(
@@ -234,13 +243,7 @@ def batch_speedup(
     verify = decode.step_time(scenario, batch, context, tokens=np.asarray(drafted) + 1)
     drafting = np.asarray(drafted) * draft_time(scenario, batch, context)
     tokens = expected_tokens(scenario.acceptance, drafted)
-    return Cycle(
-        plain=plain.total,
-        draft=drafting,
-        verify=verify.total,
-        tokens=tokens,
-        speedup=np.asarray(tokens * plain.total / (drafting + verify.total)),
-    )
+    return Cycle(np.asarray(drafted), plain.total, drafting, verify.total, tokens)
 
 
 def tree_speedup(scenario: Scenario, branches: ArrayLike) -> tuple[float, int, float]:
@@ -276,7 +279,12 @@ def tree_speedup(scenario: Scenario, branches: ArrayLike) -> tuple[float, int, f
 
 
 # A verification within this of a plain step counts as free.
-_FREE = 1.01
+FREE = 1.01
+
+
+def checked_batches(compute_bound_from: float) -> Array:
+    """Batches at which `free_batch` looks, up to the compute-bound one [sequence]."""
+    return np.unique(np.round(np.geomspace(1, max(compute_bound_from, 2), 200)))
 
 
 def free_batch(scenario: Scenario, compute_bound_from: float) -> float:
@@ -288,8 +296,8 @@ def free_batch(scenario: Scenario, compute_bound_from: float) -> float:
     last = compute_bound_from / (scenario.n_draft + 1)
     if scenario.fidelity == "bound" or not math.isfinite(last):
         return last
-    batch = np.unique(np.round(np.geomspace(1, max(compute_bound_from, 2), 200)))
+    batch = checked_batches(compute_bound_from)
     plain = decode.step_time(scenario, batch=batch).total
     checked = decode.step_time(scenario, batch=batch, tokens=scenario.n_draft + 1).total
-    free = np.cumprod(checked <= _FREE * plain).astype(bool)
+    free = np.cumprod(checked <= FREE * plain).astype(bool)
     return float(batch[free].max(initial=0.0))

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calc.attention import HeadSplit
 from calc.formats import NumberFormat
+from calc.words import say
 
 Array = NDArray[np.float64]
 
@@ -99,7 +100,12 @@ class GatedDeltaNet(ConstantState):
 
     @property
     def label(self) -> str:
-        return f"gated DeltaNet, {self.value_heads} heads of {self.key_dim} × {self.value_dim}"
+        return say(
+            "gated DeltaNet, {heads} heads of {key} × {value}",
+            heads=self.value_heads,
+            key=self.key_dim,
+            value=self.value_dim,
+        )
 
     @property
     def _mixed(self) -> int:
@@ -144,7 +150,9 @@ class KimiDelta(ConstantState):
 
     @property
     def label(self) -> str:
-        return f"Kimi delta attention, {self.heads} heads of {self.head_dim}"
+        return say(
+            "Kimi delta attention, {heads} heads of {width}", heads=self.heads, width=self.head_dim
+        )
 
     @property
     def state_heads(self) -> int:
@@ -195,7 +203,7 @@ class Mamba(ConstantState):
 
     @property
     def label(self) -> str:
-        return f"Mamba, {self.inner} channels of {self.state}"
+        return say("Mamba, {channels} channels of {state}", channels=self.inner, state=self.state)
 
     @property
     def state_heads(self) -> int:
@@ -234,7 +242,12 @@ class Mamba2(ConstantState):
 
     @property
     def label(self) -> str:
-        return f"Mamba-2, {self.heads} heads of {self.head_dim} × {self.state}"
+        return say(
+            "Mamba-2, {heads} heads of {width} × {state}",
+            heads=self.heads,
+            width=self.head_dim,
+            state=self.state,
+        )
 
     @property
     def _inner(self) -> int:
@@ -275,7 +288,9 @@ class Lightning(ConstantState):
 
     @property
     def label(self) -> str:
-        return f"lightning attention, {self.heads} heads of {self.head_dim}"
+        return say(
+            "lightning attention, {heads} heads of {width}", heads=self.heads, width=self.head_dim
+        )
 
     @property
     def state_heads(self) -> int:

@@ -18,6 +18,7 @@ from calc.attention import (
 )
 from calc.feedforward import NO_FEEDFORWARD
 from calc.model import Block, Model
+from calc.words import say
 
 # Widths of DeepSeek-V2 and V3, for models that have no latent of their own.
 DEEPSEEK_LATENT = Latent(128, 1536, 512, 128, 64, 128)
@@ -54,9 +55,9 @@ def of_heads(layout: GroupedQuery | Latent) -> Mapping[str, PerToken]:
         groups -= 1
     return {
         "MHA": many,
-        f"GQA, {groups} KV heads": replace(many, kv_heads=groups),
+        say("GQA, {groups} KV heads", groups=groups): replace(many, kv_heads=groups),
         "MQA": replace(many, kv_heads=1),
-        f"MLA, {own_latent.kv_rank} + {own_latent.rope_dim}": own_latent,
+        say("MLA, {rank} + {rope}", rank=own_latent.kv_rank, rope=own_latent.rope_dim): own_latent,
     }
 
 
@@ -100,7 +101,7 @@ def compare(
     model: Model, *, window: int = 0, full_every: int = 6, sharing: int = 1
 ) -> dict[str, Model]:
     """The model as it is, and its head layout under each kind; only itself if it has no heads."""
-    variants = {"as published": model}
+    variants = {say("as published"): model}
     layout = head_layout(model)
     if layout is not None:
         for label, attention in of_heads(layout).items():

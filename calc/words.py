@@ -21,7 +21,7 @@ def speak(translate: Translate) -> None:
     _translate.set(translate)
 
 
-def say(message: str, **values: Any) -> str:
+def say(message: str, /, **values: Any) -> str:
     """A message in the reader's language, its ``{fields}`` filled in.
 
     Examples
@@ -36,3 +36,44 @@ def say(message: str, **values: Any) -> str:
 def marked(message: str) -> str:
     """Marks a message that is stored now, and said with `say` when it is shown."""
     return message
+
+
+def inside(label: str) -> str:
+    """A label within a sentence: in lower case, unless a translation has its own way.
+
+    >>> inside("KV cache")
+    'kv cache'
+    """
+    said = say(label)
+    return said.lower() if said == label else said
+
+
+# Units that are words, for whatever names one; other units are the same in every language.
+UNITS = (
+    marked("all-reduces"),
+    marked("batches"),
+    marked("byte"),
+    marked("byte/s"),
+    marked("byte/token"),
+    marked("chips"),
+    marked("columns"),
+    marked("copies"),
+    marked("elements"),
+    marked("exponent"),
+    marked("FLOP/byte"),
+    marked("fraction"),
+    marked("groups"),
+    marked("hops"),
+    marked("layers"),
+    marked("parameters"),
+    marked("probability"),
+    marked("prompts"),
+    marked("ratio"),
+    marked("replicas"),
+    marked("sequences"),
+    marked("share"),
+    marked("stages"),
+    marked("token/step"),
+    marked("tokens"),
+    marked("USD/hour"),
+)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
-from calc import cost, decode, explain, levers, memory, roofline
+from calc import decode, explain, levers, memory
 from calc.words import marked, say
 from pages.ui import (
+    decode_view,
     explained,
     figures,
     operator_figures,
+    scrubber,
     sidebar,
     sweeps,
     tables,
@@ -25,59 +25,44 @@ SCALES = (marked("logarithmic"), marked("linear"))
 
 scenario = current_scenario()
 step = decode.step_time(scenario)
-held = memory.ledger(scenario)
 max_batch = int(memory.max_batch(scenario))
-crossing = roofline.compute_bound_batch(scenario)
-sweep = decode.batch_sweep(
-    decode.sweep_end(scenario, max_batch, crossing), [max_batch, scenario.batch]
+landmarks = decode_view.Landmarks.of(
+    scenario, log=st.session_state.get("decode-scale", SCALES[0]) == SCALES[0]
 )
-log = st.session_state.get("decode-scale", SCALES[0]) == SCALES[0]
-look = {"max_batch": max_batch, "log": log}
-textbook = replace(scenario, fidelity="bound") if scenario.fidelity != "bound" else None
-step_figure = figures.step_time(
-    decode.step_time(scenario, batch=sweep),
-    step,
-    bound=decode.step_time(textbook, batch=sweep) if textbook else None,
-    compute_bound_from=crossing,
-    **look,
-)
-frontier_figure = figures.frontier(
-    decode.frontier(scenario, sweep),
-    step,
-    held,
-    bound=decode.frontier(textbook, sweep) if textbook else None,
-    **look,
-)
-shown = {
-    "step_time": text.si(float(step.total), "s"),
-    "throughput": text.rate(float(step.throughput)),
-    "throughput_per_chip": text.rate(float(step.throughput_per_chip)),
-    "compute_bound_batch": text.count(crossing),
-    "max_batch": text.count(max_batch),
-    "usd_per_million_tokens": text.usd(float(cost.per_million_tokens(scenario, step))),
-}
+batches = decode_view.batches(scenario, max_batch, landmarks)
+sweep = decode_view.Sweep.over(scenario, batches)
+view = decode_view.view(scenario, step, sweep, max_batch, landmarks)
+held = memory.ledger(scenario)
 
 header(say("How long is one decode step?"), scenario)
-st.markdown(verdict.decode_step(scenario, step, max_batch, crossing))
+st.markdown(verdict.decode_step(scenario, step, max_batch, landmarks.compute_bound_from))
 caveats = verdict.caveats(scenario, step)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
-metrics({say(explain.EXPLANATIONS[id].label): value for id, value in shown.items()})
+labels = [say(explain.EXPLANATIONS[id].label) for id in decode_view.METRICS]
+metrics(dict(zip(labels, view.metrics, strict=True)))
+scrubber.show(
+    "decode-scrub",
+    [
+        decode_view.by_batch(scenario, sweep, max_batch, landmarks),
+        decode_view.by_context(scenario, batches, landmarks),
+    ],
+)
 
 charts = st.grid(2, min_column_width=400)
 with charts:
     figures.show(
-        step_figure,
+        view.charts["step-time"],
         key="step-time",
-        revision=f"step-{log}",
+        revision=f"step-{landmarks.log}",
         alt=text.sentences(
             say("Step time and its terms against batch."), tables.step_sentence(step)
         ),
     )
     figures.show(
-        frontier_figure,
+        view.charts["frontier"],
         key="frontier",
-        revision=f"frontier-{log}",
+        revision=f"frontier-{landmarks.log}",
         on_click=sidebar.use_batch,
         alt=text.sentences(
             say("Throughput per chip against time per token as the batch grows."),
@@ -101,10 +86,11 @@ with st.container(horizontal=True, horizontal_alignment="distribute"):
         persist_state="session",
     )
 
-both = textbook is not None and scenario.model.routed_params > 0
+fine = scenario.fidelity != "bound"
+both = fine and scenario.model.routed_params > 0
 details = st.grid(2, min_column_width=400) if both else st.container()
 with details:
-    if textbook:
+    if fine:
         figures.show(
             operator_figures.operators(step),
             key="operators",
@@ -114,7 +100,7 @@ with details:
         )
     if scenario.model.routed_params:
         figures.show(
-            operator_figures.expert_traffic(*sweeps.expert_traffic(scenario, sweep)),
+            operator_figures.expert_traffic(*sweeps.expert_traffic(scenario, batches)),
             key="experts",
             alt=say("Share of the routed experts that a step reads, against batch."),
         )

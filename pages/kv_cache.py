@@ -6,10 +6,20 @@ from dataclasses import replace
 
 import streamlit as st
 
-from calc import decode, memory, paging, roofline, variants
+from calc import memory, paging, roofline, variants
 from calc.explain import EXPLANATIONS
 from calc.words import say
-from pages.ui import explained, figures, kv_figures, sweeps, tables, text, verdict
+from pages.ui import (
+    explained,
+    figures,
+    kv_figures,
+    kv_view,
+    scrubber,
+    sweeps,
+    tables,
+    text,
+    verdict,
+)
 from pages.ui.frame import current_scenario, header, metrics
 from presets import formats, models
 
@@ -24,20 +34,15 @@ copies = verdict.cache_copies(laid_out)
 if copies:
     st.caption(f":material/info: {copies}")
 
-per_token = model.kv_bytes_per_token(kv)
-shown = {
-    say("Per token"): text.kibibytes(per_token),
-    say("Per sequence"): text.si(float(memory.kv_per_sequence(scenario)), "B"),
-    say("Sequences that fit"): text.count(largest),
-    say("Reads equal at"): say(
-        "batch {n}", n=text.significant(decode.kv_equals_weights_batch(scenario))
-    ),
-    say("Attention intensity"): text.intensity(sweeps.intensity(scenario)),
-    say("Ridge point"): text.intensity(
-        roofline.ridge_point(scenario.chip, scenario.compute_format)
-    ),
-}
-metrics(shown)
+labels = (
+    say("Per token"),
+    say("Per sequence"),
+    say("Sequences that fit"),
+    say("Reads equal at"),
+    say("Attention intensity"),
+    say("Ridge point"),
+)
+metrics(dict(zip(labels, kv_view.metrics(scenario, largest), strict=True)))
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     window = st.selectbox(
@@ -67,10 +72,10 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             )
 others = st.session_state.get("kv-models", sweeps.BESIDE)[:6]
 compared = variants.compare(model, window=window, sharing=sharing)
-named = {say(name): variant for name, variant in compared.items()}
-per_variant = {name: variant.kv_bytes_per_token(kv) for name, variant in named.items()}
-context = sweeps.contexts()
-drawn = {**named, **{models[id].name: models[id] for id in others if id != model.id}}
+per_variant = {name: variant.kv_bytes_per_token(kv) for name, variant in compared.items()}
+drawn = {**compared, **{models[id].name: models[id] for id in others if id != model.id}}
+curves = kv_view.Curves.of(scenario, drawn)
+scrubber.show("kv-scrub", [kv_view.by_context(laid_out, (window, sharing, others), curves)])
 charts = st.grid(2, min_column_width=400)
 with charts:
     figures.show(
@@ -88,12 +93,7 @@ with charts:
         ),
     )
     figures.show(
-        kv_figures.against_context(
-            context,
-            {name: shape.kv_bytes(context, kv) for name, shape in drawn.items()},
-            memory.weights(scenario),
-            scenario.context,
-        ),
+        kv_view.chart(scenario, curves),
         key="kv-context",
         alt=say("KV cache per sequence against context for the variants and the chosen models."),
     )
@@ -117,7 +117,7 @@ if intensity.open:
     with intensity:
         figures.show(
             kv_figures.intensity(
-                sweeps.intensities(named, scenario),
+                sweeps.intensities(compared, scenario),
                 {
                     id: roofline.ridge_point(scenario.chip, formats[id])
                     for id in ("bf16", "fp8", "int8")

@@ -4,60 +4,51 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calc import roofline, speculative
+from calc import speculative
 from calc.words import say
-from pages.ui import bench, figures, speculation_figures, sweeps, tables, text, verdict
+from pages.ui import (
+    bench,
+    figures,
+    scrubber,
+    speculation_figures,
+    speculation_view,
+    sweeps,
+    tables,
+    verdict,
+)
 from pages.ui.frame import current_scenario, header, metrics
 
 scenario = current_scenario()
-cycle = speculative.batch_speedup(scenario)
-ratio = speculative.effective_cost_ratio(scenario)
-best = speculative.best_n_draft(scenario.acceptance, ratio, text.LONGEST_SHOWN_DRAFT)
-free = speculative.free_batch(scenario, roofline.compute_bound_batch(scenario))
-by_length = speculative.batch_speedup(scenario, n_draft=sweeps.DRAFTED)
-best_here = int(sweeps.best(by_length.speedup))
-batches = sweeps.batches(scenario, free)
+timed = speculation_view.Timed.of(scenario)
+view = speculation_view.view(scenario, timed)
+best_here = speculation_view.best_here(timed, scenario.acceptance)
 
 header(say("Does speculative decoding pay?"), scenario)
-st.markdown(verdict.speculation(scenario, cycle, best_here, free))
-caveats = verdict.speculation_caveats(scenario, ratio)
+st.markdown(verdict.speculation(scenario, timed.here, best_here, timed.free))
+caveats = verdict.speculation_caveats(scenario, timed.ratio)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
-shown = {
-    say("Speed-up here"): text.times(float(cycle.speedup)),
-    say("If verifying is free"): text.times(
-        float(speculative.speedup(scenario.acceptance, scenario.n_draft, ratio))
-    ),
-    say("Tokens per check"): text.significant(float(cycle.tokens)),
-    say("Best length here"): text.at_least(best_here),
-    say("Best if free"): text.at_least(best),
-    say("Free up to batch"): text.count(free // 1),
-}
-metrics(shown)
+labels = (
+    say("Speed-up here"),
+    say("If verifying is free"),
+    say("Tokens per check"),
+    say("Best length here"),
+    say("Best if free"),
+    say("Free up to batch"),
+)
+metrics(dict(zip(labels, view.metrics, strict=True)))
+scrubber.show("speculation-scrub", [speculation_view.by_acceptance(scenario, timed)])
 
 with st.grid(2, min_column_width=400):
     figures.show(
-        speculation_figures.against_batch(
-            batches,
-            sweeps.speed_by_context(scenario, batches),
-            now=(scenario.batch, float(cycle.speedup)),
-            free=free,
-        ),
+        view.charts["speed-batch"],
         key="speed-batch",
         alt=say(
-            "Speed-up against batch at several contexts; now {factor}.",
-            factor=text.times(float(cycle.speedup)),
+            "Speed-up against batch at several contexts; now {factor}.", factor=view.metrics[0]
         ),
     )
     figures.show(
-        speculation_figures.against_length(
-            sweeps.DRAFTED,
-            speculative.speedup(scenario.acceptance, sweeps.DRAFTED, ratio),
-            by_length.speedup,
-            best=best,
-            best_real=best_here,
-            batch=scenario.batch,
-        ),
+        view.charts["speed-length"],
         key="speed-length",
         alt=say("Speed-up against draft length; best {n} at this batch.", n=best_here),
     )
@@ -83,7 +74,7 @@ if length.open:
             speculation_figures.speed_map(
                 sweeps.ACCEPTANCES,
                 sweeps.DRAFTED,
-                sweeps.speed_map(ratio),
+                sweeps.speed_map(timed.ratio),
                 (scenario.n_draft, scenario.acceptance),
             ),
             key="speed-map",
@@ -91,7 +82,7 @@ if length.open:
         )
 if budget.open:
     with budget:
-        st.markdown(tables.speculation_budget(scenario, cycle, ratio))
+        st.markdown(tables.speculation_budget(scenario, timed.here, timed.ratio))
         bench.conversions(scenario)
 if acceptance.open:
     with acceptance:

@@ -10,10 +10,22 @@ from numpy.testing import assert_allclose
 from scenarios import scenario
 from test_properties import scenarios
 
-from calc import Scenario, cost, decode, memory, metrics, prefill, roofline, sharding
+from calc import (
+    Scenario,
+    cost,
+    decode,
+    memory,
+    metrics,
+    prefill,
+    roofline,
+    sharding,
+    speculative,
+)
 from calc.explain import EXPLANATIONS
+from calc.explain.speculation import LONGEST
 from calc.expression import Floor, Maximum, Number, Symbol, number_latex
 from calc.scenario import FIDELITIES
+from pages.ui import sweeps
 from presets import chips, models
 
 
@@ -52,11 +64,39 @@ def computed(s: Scenario) -> dict[str, float]:
         "mbu": float(metrics.mbu(s, step)),
         "end_to_end": metrics.end_to_end(reading, float(step.total), s.output),
         "kv_tokens_retired": metrics.kv_tokens_retired(s.batch, s.prompt, s.output),
+        "usd_per_million_output_tokens": float(cost.per_million_tokens(s, step)),
+        "fewest_chips": memory.min_chips(s),
+        "free": memory.ledger(s).free,
+        "missing": -memory.ledger(s).free,
+        "kv_per_token": s.model.kv_bytes_per_token(s.kv_format),
+        "kv_alone": float(s.model.kv_bytes(s.context, s.kv_format)),
+        "sequences_that_fit": float(memory.max_batch(s)),
+        "equal_reads": decode.kv_equals_weights_batch(s),
+        "attention_intensity": sweeps.intensity(s),
+        "ridge_point": roofline.ridge_point(s.chip, s.compute_format),
+        "prompt_token_rate": s.prompt * rate,
+        "attention_share": prefill.attention_share(s),
+        "largest_chunk": prefill.largest_chunk(s),
+        **speculated(s),
         "matmul_hbm": float(one.hbm),
         "matmul_math": float(one.math),
         "matmul_link": float(one.link),
         "hbm_limit": widths.hbm,
         "compute_limit": widths.compute,
+    }
+
+
+def speculated(s: Scenario) -> dict[str, float]:
+    """The same of speculation."""
+    ratio = speculative.effective_cost_ratio(s)
+    lengths = speculative.batch_speedup(s, n_draft=sweeps.DRAFTED)
+    return {
+        "speedup_here": float(speculative.batch_speedup(s).speedup),
+        "speedup_free": float(speculative.speedup(s.acceptance, s.n_draft, ratio)),
+        "tokens_per_check": float(speculative.expected_tokens(s.acceptance, s.n_draft)),
+        "best_length_here": sweeps.best(lengths.speedup),
+        "best_length_free": speculative.best_n_draft(s.acceptance, ratio, LONGEST),
+        "free_batch": speculative.free_batch(s, roofline.compute_bound_batch(s)),
     }
 
 

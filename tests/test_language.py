@@ -57,8 +57,8 @@ def written() -> Iterator[str]:
                 continue
             message = node.args[0]
             assert not isinstance(message, ast.JoinedStr), f"{file}:{node.lineno}: an f-string"
-            if isinstance(message, ast.Constant):
-                yield str(message.value)
+            if isinstance(message, ast.Constant) and isinstance(message.value, str):
+                yield message.value
 
 
 def test_every_message_is_found() -> None:

@@ -6,15 +6,17 @@ test holds its value against the module that computed the number on screen.
 
 from collections.abc import Mapping
 
-from calc.explain import held, links, money, prompt, step
+from calc.explain import cache, held, links, money, prompt, speculation, step
 from calc.explain.entry import Explanation
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     **step.EXPLANATIONS,
     **held.EXPLANATIONS,
+    **cache.EXPLANATIONS,
     **prompt.EXPLANATIONS,
     **links.EXPLANATIONS,
     **money.EXPLANATIONS,
+    **speculation.EXPLANATIONS,
 }
 
 __all__ = ["EXPLANATIONS", "Explanation"]

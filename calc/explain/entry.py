@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from calc import decode
 from calc.expression import Expression, Symbol
 from calc.scenario import Scenario
+from calc.words import marked
 
 
 @dataclass(frozen=True)
 class Explanation:
     """How one quantity comes about.
 
-    `symbol` and `unit` are those of the result; `build` writes the formula for a scenario;
-    `reading` says in words what it means.
+    `label` is what its card on a page says, `name` what it is called beside others where that is
+    too short; `symbol` and `unit` are those of the result; `build` writes the formula for a
+    scenario; `reading` says in words what it means.
     """
 
     label: str
@@ -23,27 +26,57 @@ class Explanation:
     source: str
     reading: str
     build: Callable[[Scenario], Expression]
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is called wherever it stands."""
+        return self.name or self.label
 
 
 def batch(s: Scenario) -> Symbol:
-    return Symbol("B", s.batch, "sequences", "batch, sequences decoding together")
+    return Symbol("B", s.batch, "sequences", marked("batch, sequences decoding together"))
 
 
 def chips(s: Scenario) -> Symbol:
-    return Symbol("N", s.n_chips, "chips", "chips sharing one replica")
+    return Symbol("N", s.n_chips, "chips", marked("chips sharing one replica"))
 
 
 def bandwidth(s: Scenario) -> Symbol:
-    return Symbol("W", s.chip.bandwidth, "byte/s", "memory bandwidth of one chip")
+    return Symbol("W", s.chip.bandwidth, "byte/s", marked("memory bandwidth of one chip"))
 
 
 def rate(s: Scenario) -> Symbol:
     peak = s.chip.peak(s.compute_format)
-    return Symbol("C", peak, "FLOP/s", "dense peak of one chip in compute format")
+    return Symbol("C", peak, "FLOP/s", marked("dense peak of one chip in compute format"))
+
+
+def step_time(s: Scenario) -> Symbol:
+    return Symbol(
+        r"T_\mathrm{step}", float(decode.step_time(s).total), "s", marked("one decode step")
+    )
+
+
+def kv_sequence(s: Scenario) -> Symbol:
+    return Symbol(
+        r"\kappa_S",
+        float(s.model.kv_bytes_read(s.context, s.kv_format)),
+        "byte",
+        marked("cache read for one sequence at this context, over all layers"),
+    )
+
+
+def attention_sequence(s: Scenario) -> Symbol:
+    return Symbol(
+        "f_S",
+        float(s.model.attention_flops(s.context)),
+        "FLOP",
+        marked("scores and values of one token at this context, over all layers"),
+    )
 
 
 def weight_bytes(s: Scenario) -> Symbol:
-    return Symbol("b_w", s.weight_format.bytes, "byte", "bytes per weight, scales included")
+    return Symbol("b_w", s.weight_format.bytes, "byte", marked("bytes per weight, scales included"))
 
 
 def active(s: Scenario) -> Symbol:
@@ -51,5 +84,5 @@ def active(s: Scenario) -> Symbol:
         r"P_\mathrm{act}",
         s.model.active_params,
         "parameters",
-        "parameters that multiply one token, input embedding left out",
+        marked("parameters that multiply one token, input embedding left out"),
     )

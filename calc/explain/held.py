@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from calc import memory
 from calc.attention import Attention, Limited, PerToken
 from calc.explain.entry import Explanation, batch, chips, weight_bytes
-from calc.expression import Expression, Floor, Symbol, total
+from calc.expression import Expression, Floor, Number, Symbol, total
 from calc.layout import Layout
 from calc.scenario import Scenario
+from calc.sought import Edge
+from calc.words import marked, say
 
 
 def _bound(s: Scenario) -> bool:
@@ -18,7 +21,7 @@ def _bound(s: Scenario) -> bool:
 
 def _weights(s: Scenario) -> Expression:
     if _bound(s):
-        held = Symbol("P", s.model.total_params, "parameters", "all parameters")
+        held = Symbol("P", s.model.total_params, "parameters", marked("all parameters"))
         return held * weight_bytes(s)
     return chips(s) * _chip_weights(s)
 
@@ -27,15 +30,23 @@ def _chip_weights(s: Scenario) -> Expression:
     """One chip's part of what a group splits, and of the experts."""
     chosen, model = Layout.of(s), s.model
     other = Symbol(
-        "P", model.total_params - model.routed_params, "parameters", "all but routed experts"
+        "P",
+        model.total_params - model.routed_params,
+        "parameters",
+        marked("all but routed experts"),
     )
-    width = Symbol("Y", float(chosen.tp), "chips", "tensor-parallel width")
-    stages = Symbol("p_s", float(chosen.pp), "stages", "pipeline stages")
+    width = Symbol("Y", float(chosen.tp), "chips", marked("tensor-parallel width"))
+    stages = Symbol("p_s", float(chosen.pp), "stages", marked("pipeline stages"))
     part: Expression = other / width
     if model.routed_params:
-        experts = Symbol(r"P_\mathrm{exp}", model.routed_params, "parameters", "routed experts")
+        experts = Symbol(
+            r"P_\mathrm{exp}", model.routed_params, "parameters", marked("routed experts")
+        )
         ways = Symbol(
-            r"Y_\mathrm{exp}", float(chosen.expert_ways()), "chips", "chips sharing the experts"
+            r"Y_\mathrm{exp}",
+            float(chosen.expert_ways()),
+            "chips",
+            marked("chips sharing the experts"),
         )
         part = part + experts / ways
     return part * weight_bytes(s) / stages
@@ -46,42 +57,99 @@ def _kv_held(s: Scenario) -> Symbol:
         r"K_S",
         float(memory.kv_per_sequence(s)),
         "byte",
-        "cache held for one sequence at this context",
+        marked("cache held for one sequence at this context"),
     )
 
 
-def _kv_cache(s: Scenario) -> Expression:
+def _dealt(s: Scenario) -> Expression:
+    """Sequences that memory is held for: with every group as full as the fullest."""
     if _bound(s):
-        return batch(s) * _kv_held(s)
-    groups = Symbol("D", float(Layout.of(s).dp), "groups", "attention data parallel")
-    full = Symbol("B_D", -(-s.batch // int(groups.value)), "sequences", "of the fullest group")
-    return groups * full * _kv_held(s)
+        return batch(s)
+    groups = _groups(s)
+    full = Symbol(
+        "B_D", -(-s.batch // int(groups.value)), "sequences", marked("of the fullest group")
+    )
+    return groups * full
 
 
-def _max_batch(s: Scenario) -> Expression:
-    held = Symbol("M", s.chip.memory, "byte", "memory of one chip")
-    usable = Symbol("u", s.usable_memory, "fraction", "usable share of it")
+def _groups(s: Scenario) -> Symbol:
+    return Symbol("D", float(Layout.of(s).dp), "groups", marked("attention data parallel"))
+
+
+def _each(s: Scenario) -> Expression:
+    """What one sequence holds."""
+    if _bound(s):
+        return _kv_held(s)
+    active = Symbol(
+        "A", memory.activations_per_sequence(s), "byte", marked("activations of one sequence")
+    )
+    return _kv_held(s) + active
+
+
+def _kv_cache(s: Scenario) -> Expression:
+    return _dealt(s) * _kv_held(s)
+
+
+def _held(s: Scenario) -> Expression:
+    return _weights(s) + _dealt(s) * _each(s)
+
+
+def _room(s: Scenario) -> Expression:
+    """Memory of all chips that weights and sequences may fill."""
+    held = Symbol("M", s.chip.memory, "byte", marked("memory of one chip"))
+    usable = Symbol("u", s.usable_memory, "fraction", marked("usable share of it"))
     room: Expression = held * usable
     if s.runtime_memory:
-        room = room - Symbol("R", s.runtime_memory, "byte", "what the engine keeps on a chip")
-    room = chips(s) * room - _weights(s)
+        room = room - Symbol(
+            "R", s.runtime_memory, "byte", marked("what the engine keeps on a chip")
+        )
+    return chips(s) * room
+
+
+def largest_batch(s: Scenario) -> Expression:
+    room = _room(s) - _weights(s)
     if _bound(s):
-        return Floor(room / _kv_held(s))
-    groups = Symbol("D", float(Layout.of(s).dp), "groups", "attention data parallel")
-    active = Symbol("A", memory.activations_per_sequence(s), "byte", "activations of one sequence")
-    return groups * Floor(room / (groups * (_kv_held(s) + active)))
+        return Floor(room / _each(s))
+    return _groups(s) * Floor(room / (_groups(s) * _each(s)))
 
 
-def _kv_sequence_by_block(s: Scenario) -> Expression:
+def _free(s: Scenario) -> Expression:
+    return _room(s) - _held(s)
+
+
+def _missing(s: Scenario) -> Expression:
+    return _held(s) - _room(s)
+
+
+def _min_chips(s: Scenario) -> Expression:
+    """The slice found beside the largest one below it; the largest of all where none is found."""
+    found = memory.min_chips(s)
+    below = _legal(s, (found or memory.most_chips() + 1) - 1)
+    tried = [n for n in (below, found) if n]
+
+    def sides(n: int) -> tuple[Expression, Expression]:
+        there = replace(s, n_chips=n, tensor_parallel=0)
+        return _held(there), _room(there)
+
+    return Edge("N", tried, sides, last=False) if tried else Number(0)
+
+
+def _legal(s: Scenario, most: int) -> int:
+    """Most chips, up to `most`, that can be had and that the layout divides; 0 if none."""
+    part = 1 if _bound(s) else s.attention_dp * s.pipeline
+    return next((n for n in range(most, 0, -1) if n % part == 0 and s.chip.legal_count(n) == n), 0)
+
+
+def kv_by_block(s: Scenario) -> Expression:
     terms: list[Expression] = []
     for i, block in enumerate(s.model.blocks, 1):
         kind = f"_{{{i}}}" if len(s.model.blocks) > 1 else ""
-        layers = Symbol(f"L{kind}", block.count, "layers", "equal layers of one kind")
+        layers = Symbol(f"L{kind}", block.count, "layers", marked("equal layers of one kind"))
         term = layers * _kv_layer(s, block.attention, kind)
         if not _bound(s):
             chosen = Layout.of(s)
             share = float(chosen.cache_share(block.attention.split, s.kv_sharding) * chosen.tp)
-            term = Symbol(f"c{kind}", share, "copies", "copies over a group's chips") * term
+            term = Symbol(f"c{kind}", share, "copies", marked("copies over a group's chips")) * term
         terms.append(term)
     return total(terms)
 
@@ -96,35 +164,61 @@ def _kv_layer(s: Scenario, attention: Attention, kind: str) -> Expression:
             rf"\kappa{kind}",
             attention.kv_bytes_per_token(s.kv_format),
             "byte/token",
-            f"cache of one token in one such layer ({attention.label})",
+            say("cache of one token in one such layer ({attention})", attention=attention.label),
         )
-        return each * Symbol(f"S{kind}", tokens, "tokens", "tokens that such a layer keeps")
+        return each * Symbol(f"S{kind}", tokens, "tokens", marked("tokens that such a layer keeps"))
     return Symbol(
         f"K{kind}",
         float(attention.kv_bytes(s.context, s.kv_format)),
         "byte",
-        f"kept by one such layer at this context ({attention.label})",
+        say("kept by one such layer at this context ({attention})", attention=attention.label),
     )
 
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     "max_batch": Explanation(
-        "Largest batch", r"B_\mathrm{max}", "sequences", "How To Scale Your Model, part 8; F6.2",
-        "Whole sequences whose cache fits in what the weights leave free.", _max_batch,
+        marked("Largest batch"), r"B_\mathrm{max}", "sequences",
+        "How To Scale Your Model, part 8; F6.2",
+        marked("Whole sequences whose cache fits in what the weights leave free."), largest_batch,
+    ),
+    "fewest_chips": Explanation(
+        marked("Fewest chips"), r"N_\mathrm{min}", "chips", "slices that can be had; F6.2",
+        marked(
+            "The smallest slice on which weights and the batch's cache fit, held against the next "
+            "smaller one; at fidelity operators with the groups and stages of the layout. 0 if no "
+            "number of chips holds them."
+        ), _min_chips,
+    ),
+    "free": Explanation(
+        marked("Free"), r"M_\mathrm{free}", "byte", "usable memory less what it holds; F6.1",
+        marked("What weights and the batch leave of the usable memory of all chips."), _free,
+        marked("Free memory"),
+    ),
+    "missing": Explanation(
+        marked("Missing"), r"M_\mathrm{miss}", "byte", "what is to be held less the memory; F6.1",
+        marked(
+            "What weights and the batch need beyond the usable memory of all chips; below 0 if "
+            "they fit."
+        ), _missing,
+        marked("Missing memory"),
     ),
     "weights": Explanation(
-        "Weights held", r"M_\mathrm{w}", "byte", "resident parameters; F6.1",
-        "All parameters are resident, the embedding and every expert included; at fidelity "
-        "operators with the copies that the layout keeps.", _weights,
+        marked("Weights"), r"M_\mathrm{w}", "byte", "resident parameters; F6.1",
+        marked(
+            "All parameters are resident, the embedding and every expert included; at fidelity "
+            "operators with the copies that the layout keeps."
+        ), _weights,
     ),
     "kv_cache": Explanation(
-        "KV cache held", r"M_\mathrm{KV}", "byte", "How To Scale Your Model, part 7; F2.1",
-        "The cache of one sequence, for each sequence.", _kv_cache,
+        marked("KV cache"), r"M_\mathrm{KV}", "byte", "How To Scale Your Model, part 7; F2.1",
+        marked("The cache of one sequence, for each sequence."), _kv_cache,
     ),
     "kv_per_sequence": Explanation(
-        "KV cache per sequence", "K_S", "byte", "cache over the model's own layers; F2.1–F2.4",
-        "Summed over the kinds of layers that the model has; a sliding window stops growing "
-        "once it is full. At fidelity operators copies on several chips count.",
-        _kv_sequence_by_block,
+        marked("KV cache per sequence"), "K_S", "byte",
+        "cache over the model's own layers; F2.1–F2.4",
+        marked(
+            "Summed over the kinds of layers that the model has; a sliding window stops growing "
+            "once it is full. At fidelity operators copies on several chips count."
+        ), kv_by_block,
     ),
 }  # fmt: skip

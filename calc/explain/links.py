@@ -11,38 +11,44 @@ from calc.expression import Expression, Number, Symbol
 from calc.layout import Layout
 from calc.network import Network
 from calc.scenario import Scenario
+from calc.words import marked
 
 
 def _width(s: Scenario) -> Symbol:
-    return Symbol("Y", float(Layout.of(s).tp), "chips", "tensor-parallel width")
+    return Symbol("Y", float(Layout.of(s).tp), "chips", marked("tensor-parallel width"))
 
 
 def _d(s: Scenario) -> Symbol:
-    return Symbol("D", s.model.d_model, "elements", "model width")
+    return Symbol("D", s.model.d_model, "elements", marked("model width"))
 
 
 def _f(s: Scenario) -> Symbol:
-    return Symbol("F", sharding.mlp_columns(s.model), "columns", "MLP columns a token passes")
+    return Symbol(
+        "F", sharding.mlp_columns(s.model), "columns", marked("MLP columns a token passes")
+    )
 
 
 def _f_read(s: Scenario) -> Symbol:
     return Symbol(
-        r"F_\mathrm{read}", sharding.columns_read(s), "columns", "MLP columns that a step reads"
+        r"F_\mathrm{read}",
+        sharding.columns_read(s),
+        "columns",
+        marked("MLP columns that a step reads"),
     )
 
 
 def _tokens(s: Scenario) -> Symbol:
     tokens = float(Layout.of(s).sequences(s.batch))
-    return Symbol("B_g", tokens, "sequences", "of a group, in a micro-batch")
+    return Symbol("B_g", tokens, "sequences", marked("of a group, in a micro-batch"))
 
 
 def _activation(s: Scenario) -> Symbol:
-    return Symbol("b_a", s.compute_format.bytes, "byte", "bytes per activation")
+    return Symbol("b_a", s.compute_format.bytes, "byte", marked("bytes per activation"))
 
 
 def _link(s: Scenario) -> Symbol:
     speed = Network.of(s).path(float(Layout.of(s).tp)).bandwidth
-    return Symbol(r"W_\mathrm{link}", speed, "byte/s", "into each chip of the group")
+    return Symbol(r"W_\mathrm{link}", speed, "byte/s", marked("into each chip of the group"))
 
 
 def _hbm(s: Scenario) -> Expression:
@@ -78,25 +84,31 @@ _PART = "How To Scale Your Model, parts 3 and 8"
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     "matmul_hbm": Explanation(
-        "One matmul, weights", r"T_\mathrm{HBM}", "s", f"{_PART}; §11",
-        "Reading a chip's part of one MLP matrix.", _hbm,
+        marked("Matmul: weights"), r"T_\mathrm{HBM}", "s", f"{_PART}; §11",
+        marked("Reading a chip's part of one MLP matrix."), _hbm,
     ),
     "matmul_math": Explanation(
-        "One matmul, FLOPs", r"T_\mathrm{math}", "s", f"{_PART}; §11",
-        "Multiplying the batch by it.", _math,
+        marked("Matmul: FLOPs"), r"T_\mathrm{math}", "s", f"{_PART}; §11",
+        marked("Multiplying the batch by it."), _math,
     ),
     "matmul_link": Explanation(
-        "One matmul, links", r"T_\mathrm{link}", "s", f"{_PART}; §11",
-        "Gathering or scattering the batch's activations beside it, in the limit of a large "
-        "group.", _sent,
+        marked("Matmul: links"), r"T_\mathrm{link}", "s", f"{_PART}; §11",
+        marked(
+            "Gathering or scattering the batch's activations beside it, in the limit of a large "
+            "group."
+        ), _sent,
     ),
     "hbm_limit": Explanation(
-        "Links pass memory at", r"Y_\mathrm{HBM}", "chips", f"{_PART}; §11",
-        "From this width on, sending activations takes longer than reading weights.", _hbm_limit,
+        marked("Links pass memory"), r"Y_\mathrm{HBM}", "chips", f"{_PART}; §11",
+        marked(
+            "From this width on, sending activations takes longer than reading weights."
+        ), _hbm_limit,
     ),
     "compute_limit": Explanation(
-        "Links pass compute at", r"Y_\mathrm{math}", "chips", f"{_PART}; F5.4",
-        "From this width on, sending activations takes longer than multiplying them; it matters "
-        "where the batch makes the product compute-bound, as in prefill.", _compute_limit,
+        marked("Links pass compute"), r"Y_\mathrm{math}", "chips", f"{_PART}; F5.4",
+        marked(
+            "From this width on, sending activations takes longer than multiplying them; it "
+            "matters where the batch makes the product compute-bound, as in prefill."
+        ), _compute_limit,
     ),
 }  # fmt: skip

@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from calc import decode, prefill, roofline
-from calc.explain.entry import Explanation, batch, chips, rate
+from calc import prefill, roofline
+from calc.explain.entry import (
+    Explanation,
+    active,
+    bandwidth,
+    batch,
+    chips,
+    kv_sequence,
+    rate,
+    step_time,
+    weight_bytes,
+)
 from calc.expression import Expression, Floor, Maximum, Number, Symbol, total
 from calc.layout import Layout
 from calc.scenario import Scenario
+from calc.sought import Edge
+from calc.words import marked
 
 
 def _tokens(s: Scenario) -> Symbol:
     new = s.prompt - int(prefill.block_hit(s))
-    return Symbol("T", new, "tokens", "prompt tokens, cached prefix left out")
+    return Symbol("T", new, "tokens", marked("prompt tokens, cached prefix left out"))
 
 
 def _mfu(s: Scenario) -> Symbol:
-    return Symbol(r"\mathrm{MFU}", s.mfu, "share", "of the dense rate that prefill reaches")
+    return Symbol(r"\mathrm{MFU}", s.mfu, "share", marked("of the dense rate that prefill reaches"))
 
 
 def _linear(s: Scenario) -> Expression:
     body = Symbol(
         r"P_\mathrm{body}", s.model.active_params - s.model.head_params, "parameters",
-        "active parameters, output head left out",
+        marked("active parameters, output head left out"),
     )  # fmt: skip
     head = Symbol(
-        r"P_\mathrm{head}", s.model.head_params, "parameters", "output head, for the last token"
+        r"P_\mathrm{head}",
+        s.model.head_params,
+        "parameters",
+        marked("output head, for the last token"),
     )
     return Number(2) * body * _tokens(s) + Number(2) * head
 
@@ -35,7 +51,7 @@ def _attention(s: Scenario) -> Symbol:
     known = prefill.block_hit(s)
     flops = s.model.prefill_attention_flops(s.prompt) - s.model.prefill_attention_flops(known)
     return Symbol(
-        r"F_\mathrm{att}", float(flops), "FLOP", "scores and values under the causal mask"
+        r"F_\mathrm{att}", float(flops), "FLOP", marked("scores and values under the causal mask")
     )
 
 
@@ -48,17 +64,20 @@ def _time(s: Scenario) -> Expression:
     if s.fidelity == "bound":
         [whole] = step.work.operators
         moved = Symbol(
-            "Q", float(whole.moved) * s.n_chips, "byte", "weights and the prompt's cache, once"
+            "Q",
+            float(whole.moved) * s.n_chips,
+            "byte",
+            marked("weights and the prompt's cache, once"),
         )
-        reach = Symbol("W", s.chip.bandwidth, "byte/s", "memory bandwidth of one chip")
-        return Maximum(_flops(s) / (chips(s) * rate(s) * _mfu(s)), moved / (chips(s) * reach))
+        reach = chips(s) * bandwidth(s)
+        return Maximum(_flops(s) / (chips(s) * rate(s) * _mfu(s)), moved / reach)
     names = {
-        "linear_compute": "linear FLOPs at the MFU",
-        "attention_compute": "attention FLOPs at the MFU",
-        "weight_read": "operators bound by weights",
-        "kv_read": "attention bound by its cache",
-        "communication": "communication not hidden",
-        "overhead": "overhead",
+        "linear_compute": marked("linear FLOPs at the MFU"),
+        "attention_compute": marked("attention FLOPs at the MFU"),
+        "weight_read": marked("operators bound by weights"),
+        "kv_read": marked("attention bound by its cache"),
+        "communication": marked("communication not hidden"),
+        "overhead": marked("overhead"),
     }
     charged = step.charged()
     return total(
@@ -70,64 +89,150 @@ def _time(s: Scenario) -> Expression:
 
 
 def _free(s: Scenario) -> Expression:
-    crossing = Symbol("B^*", roofline.compute_bound_batch(s), "sequences", "critical batch")
+    crossing = Symbol("B^*", roofline.compute_bound_batch(s), "sequences", marked("critical batch"))
     room = Maximum(Number(0), crossing - batch(s)) * _mfu(s)
     if s.fidelity == "bound":
-        return room / Symbol(r"\eta_C", s.compute_efficiency, "share", "of the rate in decoding")
-    groups = Symbol("D", float(Layout.of(s).dp), "groups", "attention data parallel")
-    kept = Symbol(r"\eta_C", s.compute_efficiency, "share", "of the dense rate in decoding")
+        return room / Symbol(
+            r"\eta_C", s.compute_efficiency, "share", marked("of the rate in decoding")
+        )
+    groups = Symbol("D", float(Layout.of(s).dp), "groups", marked("attention data parallel"))
+    kept = Symbol(r"\eta_C", s.compute_efficiency, "share", marked("of the dense rate in decoding"))
     return room / (kept * groups)
 
 
 def _ratio(s: Scenario) -> Expression:
-    reading = Symbol(r"T_\mathrm{pre}", float(prefill.prompt_time(s).total), "s", "prompt time")
-    step = Symbol(r"T_\mathrm{step}", float(decode.step_time(s).total), "s", "decode step")
-    output = Symbol("G", s.output, "tokens", "tokens a request generates")
-    at_once = Symbol("n_p", prefill.concurrency(s), "prompts", "read at a time by a replica")
-    return reading * batch(s) / (step * output * at_once)
+    reading = Symbol(
+        r"T_\mathrm{pre}", float(prefill.prompt_time(s).total), "s", marked("prompt time")
+    )
+    output = Symbol("G", s.output, "tokens", marked("tokens a request generates"))
+    return reading * batch(s) / (step_time(s) * output * _at_once(s))
+
+
+def _token_rate(s: Scenario) -> Expression:
+    prompt = Symbol("S_p", s.prompt, "tokens", marked("prompt"))
+    reading = Symbol(
+        r"T_\mathrm{pre}", float(prefill.prompt_time(s).total), "s", marked("prompt time")
+    )
+    return prompt * _at_once(s) / reading
+
+
+def _at_once(s: Scenario) -> Symbol:
+    return Symbol("n_p", prefill.concurrency(s), "prompts", marked("read at a time by a replica"))
+
+
+def _share(s: Scenario) -> Expression:
+    return _attention(s) / _flops(s)
+
+
+def _chunk(s: Scenario) -> Expression:
+    """The chunk found, and one token more."""
+    largest = prefill.largest_chunk(s)
+    found = 0 if math.isnan(largest) else int(largest)
+    tried = [size for size in (found, found + 1) if 0 < size <= s.prompt]
+    wanted = Symbol("t", s.tpot_target, "s", marked("time per output token that is wanted"))
+
+    def sides(size: int) -> tuple[Expression, Expression]:
+        return _chunk_bound(s, size) if s.fidelity == "bound" else _chunk_step(s, size), wanted
+
+    return Edge("c", tried, sides, last=True)
+
+
+def _chunk_step(s: Scenario, size: int) -> Symbol:
+    taken = float(prefill.chunked_step(s, size).total)
+    return Symbol("T(c)", taken, "s", marked("decode step that takes so many prompt tokens along"))
+
+
+def _chunk_bound(s: Scenario, size: int) -> Expression:
+    before = max(s.prompt - size, 0)
+    model = s.model
+    aboard = Symbol("c", size, "tokens", marked("prompt tokens in the step"))
+    read = Symbol(
+        r"P_\mathrm{read}(B+c)", float(model.params_read(s.batch + size, s.routing_skew)),
+        "parameters", marked("parameters streamed for the batch and the chunk"),
+    )  # fmt: skip
+    cache = Symbol(
+        "K_c", float(model.kv_bytes(before, s.kv_format)), "byte",
+        marked("cache of the prompt before the chunk"),
+    )  # fmt: skip
+    pairs = model.prefill_attention_flops(s.prompt if before else size)
+    scored = Symbol(
+        "F_c", float(pairs - model.prefill_attention_flops(before)), "FLOP",
+        marked("scores and values of the chunk"),
+    )  # fmt: skip
+    reach, power = chips(s) * bandwidth(s), chips(s) * rate(s)
+    multiplied = Number(2) * (batch(s) + aboard / _mfu(s)) * active(s)
+    return total(
+        [
+            batch(s) * kv_sequence(s) / reach,
+            Maximum(read * weight_bytes(s) / reach, multiplied / power),
+            Maximum(cache / reach, scored / (power * _mfu(s))),
+        ]
+    )
 
 
 def _hit(s: Scenario) -> Expression:
-    block = Symbol("b", s.kv_block, "tokens", "tokens of a cache block")
-    prefix = Symbol("h", min(s.prefix_hit, s.prompt - 1), "tokens", "prefix cached")
+    block = Symbol("b", s.kv_block, "tokens", marked("tokens of a cache block"))
+    prefix = Symbol("h", min(s.prefix_hit, s.prompt - 1), "tokens", marked("prefix cached"))
     return Floor(prefix / block) * block
 
 
 def _transfer(s: Scenario) -> Expression:
     cache = Symbol(
-        "K_T", float(s.model.kv_bytes(s.prompt, s.kv_format)), "byte", "cache of the prompt"
+        "K_T", float(s.model.kv_bytes(s.prompt, s.kv_format)), "byte", marked("cache of the prompt")
     )
-    port = Symbol(r"W_\mathrm{net}", s.scale_out, "byte/s", "network of one chip")
+    port = Symbol(r"W_\mathrm{net}", s.scale_out, "byte/s", marked("network of one chip"))
     return cache / port
 
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     "prefill_time": Explanation(
-        "Prefill time", r"T_\mathrm{pre}", "s", "How To Scale Your Model, part 8; F5.2",
-        "All prompt tokens are multiplied at once: FLOPs at the share of the dense rate that "
-        "prefill reaches, or the bytes if they take longer. Nothing waits in a queue.", _time,
+        marked("Prefill time"), r"T_\mathrm{pre}", "s", "How To Scale Your Model, part 8; F5.2",
+        marked(
+            "All prompt tokens are multiplied at once: FLOPs at the share of the dense rate that "
+            "prefill reaches, or the bytes if they take longer. Nothing waits in a queue."
+        ), _time,
     ),
     "prefill_flops": Explanation(
-        "Prefill FLOPs", "F", "FLOP", "seed 000 §6.2; F5.1",
-        "Two FLOPs per parameter and token, the output head for the last token only, and "
-        "attention under the causal mask.", _flops,
+        marked("Prefill FLOPs"), "F", "FLOP", "seed 000 §6.2; F5.1",
+        marked(
+            "Two FLOPs per parameter and token, the output head for the last token only, and "
+            "attention under the causal mask."
+        ), _flops,
+    ),
+    "prompt_token_rate": Explanation(
+        marked("Prompt token/s"), r"X_\mathrm{pre}", "token/s", "prompt over its time; F5.2",
+        marked("Prompt tokens that a replica takes in, each of its groups a prompt."), _token_rate,
+    ),
+    "attention_share": Explanation(
+        marked("Attention share"), r"a_\mathrm{att}", "share", "seed 000 §6.2; F5.1",
+        marked("Part of the prompt's FLOPs that scores and values take."), _share,
+        marked("Attention's share of prefill"),
+    ),
+    "largest_chunk": Explanation(
+        marked("Largest chunk"), r"c_\mathrm{max}", "tokens", "Sarathi; F5.3",
+        marked(
+            "Most prompt tokens that a decode step takes along within the time per token that is "
+            "wanted, held against one token more. 0 if the step alone takes longer, the whole "
+            "prompt if even that fits."
+        ), _chunk,
     ),
     "free_tokens": Explanation(
-        "Free tokens per step", r"c_\mathrm{free}", "tokens", "Sarathi; F5.3",
-        "A decode step reads the weights anyway: so many more tokens may be multiplied by them, at "
-        "the MFU of prefill; for each group of the layout.",
-        _free,
+        marked("Free tokens per step"), r"c_\mathrm{free}", "tokens", "Sarathi; F5.3",
+        marked(
+            "A decode step reads the weights anyway: so many more tokens may be multiplied by "
+            "them, at the MFU of prefill; for each group of the layout."
+        ), _free,
     ),
     "servers_ratio": Explanation(
-        "Prefill : decode", r"n_P/n_D", "replicas", "How To Scale Your Model, part 8; F8.8",
-        "Prefill replicas that keep one decode replica of the same chips busy.", _ratio,
+        marked("Prefill : decode"), r"n_P/n_D", "replicas", "How To Scale Your Model, part 8; F8.8",
+        marked("Prefill replicas that keep one decode replica of the same chips busy."), _ratio,
     ),
     "block_hit": Explanation(
-        "Prefix that counts", "h_b", "tokens", "prefix caching in blocks; F8.10",
-        "Only whole blocks are found again.", _hit,
+        marked("Prefix that counts"), "h_b", "tokens", "prefix caching in blocks; F8.10",
+        marked("Only whole blocks are found again."), _hit,
     ),
     "transfer_time": Explanation(
-        "KV transfer", r"T_\mathrm{xfer}", "s", "DistServe; F8.9",
-        "The prompt's cache through one network port.", _transfer,
+        marked("KV transfer"), r"T_\mathrm{xfer}", "s", "DistServe; F8.9",
+        marked("The prompt's cache through one network port."), _transfer,
     ),
 }  # fmt: skip

@@ -9,17 +9,21 @@ from calc import cost, decode, roofline
 from calc.explain.entry import (
     Explanation,
     active,
+    attention_sequence,
     bandwidth,
     batch,
     chips,
+    kv_sequence,
     rate,
+    step_time,
     weight_bytes,
 )
 from calc.expression import Expression, Maximum, Minimum, Number, Symbol, total
 from calc.layout import Layout
 from calc.network import Network
-from calc.operators import Operator
+from calc.operators import ALL_REDUCE, Operator
 from calc.scenario import Scenario
+from calc.words import marked, say
 
 
 def _bound(s: Scenario) -> bool:
@@ -31,16 +35,7 @@ def _params_read(s: Scenario) -> Symbol:
         r"P_\mathrm{read}",
         float(s.model.params_read(s.batch, s.routing_skew)),
         "parameters",
-        "parameters streamed in this step: no input embedding, only experts that are hit",
-    )
-
-
-def _kv_sequence(s: Scenario) -> Symbol:
-    return Symbol(
-        r"\kappa_S",
-        float(s.model.kv_bytes_read(s.context, s.kv_format)),
-        "byte",
-        "cache read for one sequence at this context, over all layers",
+        marked("parameters streamed in this step: no input embedding, only experts that are hit"),
     )
 
 
@@ -56,14 +51,24 @@ def _sides(group: list[Operator], index: int) -> tuple[Expression, Expression]:
     """Reading and computing of some operators on the busiest chip."""
     first = group[0]
     moved = Symbol(
-        f"Q_{{{index}}}", float(sum(o.moved for o in group)), "byte", f"moved: {first.name}"
+        f"Q_{{{index}}}",
+        float(sum(o.moved for o in group)),
+        "byte",
+        say("moved: {operator}", operator=say(first.name)),
     )
     done = Symbol(
-        f"F_{{{index}}}", float(sum(o.done for o in group)), "FLOP", f"done: {first.name}"
+        f"F_{{{index}}}",
+        float(sum(o.done for o in group)),
+        "FLOP",
+        say("done: {operator}", operator=say(first.name)),
     )
-    reach = Symbol(r"W_\eta", first.bandwidth, "byte/s", "memory bandwidth that one chip reaches")
+    reach = Symbol(
+        r"W_\eta", first.bandwidth, "byte/s", marked("memory bandwidth that one chip reaches")
+    )
     name = r"C_{\eta,a}" if first.cache else r"C_\eta"
-    return moved / reach, done / Symbol(name, first.rate, "FLOP/s", "rate that one chip reaches")
+    return moved / reach, done / Symbol(
+        name, first.rate, "FLOP/s", marked("rate that one chip reaches")
+    )
 
 
 def _side(s: Scenario, cache: bool, side: int) -> Expression:
@@ -79,7 +84,7 @@ def _side(s: Scenario, cache: bool, side: int) -> Expression:
 
 def _kv_read(s: Scenario) -> Expression:
     if _bound(s):
-        return batch(s) * _kv_sequence(s) / (chips(s) * bandwidth(s))
+        return batch(s) * kv_sequence(s) / (chips(s) * bandwidth(s))
     return _side(s, cache=True, side=0)
 
 
@@ -97,11 +102,7 @@ def _linear_compute(s: Scenario) -> Expression:
 
 def _attention_compute(s: Scenario) -> Expression:
     if _bound(s):
-        each = Symbol(
-            "f_S", float(s.model.attention_flops(s.context)), "FLOP",
-            "scores and values of one token at this context, over all layers",
-        )  # fmt: skip
-        return batch(s) * each / (chips(s) * rate(s))
+        return batch(s) * attention_sequence(s) / (chips(s) * rate(s))
     return _side(s, cache=True, side=1)
 
 
@@ -109,10 +110,10 @@ def _communication(s: Scenario) -> Expression:
     step = decode.step_time(s)
     terms: list[Expression] = []
     for name, time in step.work.transfers.items():
-        if name == "all-reduce" and float(time):
+        if name == ALL_REDUCE and float(time):
             terms.append(_all_reduce(s, float(time)))
         else:
-            words = f"{name}, over the whole step"
+            words = say("{message}, over the whole step", message=say(name))
             terms.append(Symbol(rf"T_\text{{{name}}}", float(time), "s", words))
     return total(terms or [Number(0)])
 
@@ -122,14 +123,17 @@ def _all_reduce(s: Scenario, time: float) -> Expression:
     chosen, network = Layout.of(s), Network.of(s)
     path = network.path(float(chosen.tp))
     size = float(chosen.sequences(s.batch)) * s.compute_format.bytes * s.model.d_model
-    sent = Symbol("V", size, "byte", "activations of the group's tokens")
-    width = Symbol("Y", float(chosen.tp), "chips", "tensor-parallel width")
-    link = Symbol(r"W_\mathrm{link}", path.bandwidth, "byte/s", "into each chip of a group")
-    hops = Symbol("h", path.hops, "hops", "hops across the group")
-    hop = Symbol(r"t_\mathrm{hop}", s.hop_latency, "s", "time of one hop")
+    sent = Symbol("V", size, "byte", marked("activations of the group's tokens"))
+    width = Symbol("Y", float(chosen.tp), "chips", marked("tensor-parallel width"))
+    link = Symbol(r"W_\mathrm{link}", path.bandwidth, "byte/s", marked("into each chip of a group"))
+    hops = Symbol("h", path.hops, "hops", marked("hops across the group"))
+    hop = Symbol(r"t_\mathrm{hop}", s.hop_latency, "s", marked("time of one hop"))
     once = Maximum(sent * (width - 1) / (width * link), hops * hop)
     number = Symbol(
-        r"n_\mathrm{AR}", time / (2 * once.value), "all-reduces", "two a layer in most models"
+        r"n_\mathrm{AR}",
+        time / (2 * once.value),
+        "all-reduces",
+        marked("two a layer in most models"),
     )
     return Number(2) * number * once
 
@@ -138,10 +142,13 @@ def _overhead(s: Scenario) -> Expression:
     if _bound(s):
         return Number(0)
     layers = Symbol(
-        "L", s.model.layers * float(Layout.of(s).rounds), "layers", "layers, once a micro-batch"
+        "L",
+        s.model.layers * float(Layout.of(s).rounds),
+        "layers",
+        marked("layers, once a micro-batch"),
     )
-    fixed = Symbol(r"t_\mathrm{step}", s.step_overhead, "s", "overhead of a step")
-    each = Symbol(r"t_\mathrm{layer}", s.layer_overhead, "s", "overhead of a layer")
+    fixed = Symbol(r"t_\mathrm{step}", s.step_overhead, "s", marked("overhead of a step"))
+    each = Symbol(r"t_\mathrm{layer}", s.layer_overhead, "s", marked("overhead of a layer"))
     return fixed + layers * each
 
 
@@ -154,30 +161,28 @@ def _step(s: Scenario) -> Expression:
         sides = _sides(group, i)
         terms.append(Maximum(*sides))
         if s.overlap < 1:
-            shown = Symbol(r"\varphi", s.overlap, "share", "of the shorter side that hides")
+            shown = Symbol(r"\varphi", s.overlap, "share", marked("of the shorter side that hides"))
             terms.append((Number(1) - shown) * Minimum(*sides))
-    links = Symbol(r"T_\mathrm{links}", float(step.exposed), "s", "communication not hidden")
-    fixed = Symbol(r"T_\mathrm{fixed}", float(step.overhead), "s", "overhead")
+    links = Symbol(
+        r"T_\mathrm{links}", float(step.exposed), "s", marked("communication not hidden")
+    )
+    fixed = Symbol(r"T_\mathrm{fixed}", float(step.overhead), "s", marked("overhead"))
     return total([*terms, links, fixed])
 
 
-def _step_symbol(s: Scenario) -> Symbol:
-    return Symbol(r"T_\mathrm{step}", float(decode.step_time(s).total), "s", "time of one step")
-
-
 def _throughput(s: Scenario) -> Expression:
-    return batch(s) / _step_symbol(s)
+    return batch(s) / step_time(s)
 
 
 def _throughput_per_chip(s: Scenario) -> Expression:
-    return batch(s) / (chips(s) * _step_symbol(s))
+    return batch(s) / (chips(s) * step_time(s))
 
 
 def _compute_bound_batch(s: Scenario) -> Expression:
     crossing = roofline.compute_bound_batch(s)
     if not _bound(s):
         return Symbol(
-            "B^*", crossing, "sequences", "first batch whose FLOPs outlast its weight read"
+            "B^*", crossing, "sequences", marked("first batch whose FLOPs outlast its weight read")
         )
     streamed = math.nan
     if not math.isnan(crossing):
@@ -186,18 +191,18 @@ def _compute_bound_batch(s: Scenario) -> Expression:
         r"P_\mathrm{read}(B^*)",
         streamed,
         "parameters",
-        "parameters streamed by a step of the batch sought; all that are active, if dense",
+        marked("parameters streamed by a step of the batch sought; all that are active, if dense"),
     )
     return weight_bytes(s) * rate(s) / (Number(2) * bandwidth(s)) * (read / active(s))
 
 
 def _cost(s: Scenario) -> Expression:
-    price = Symbol("p", cost.price(s), "USD/hour", "price of one chip")
+    price = Symbol("p", cost.price(s), "USD/hour", marked("price of one chip"))
     made = float(decode.step_time(s).throughput_per_chip)
     return (
         Number(1e6)
         * price
-        / (Number(3600) * Symbol("r", made, "token/s", "tokens per second per chip"))
+        / (Number(3600) * Symbol("r", made, "token/s", marked("tokens per second per chip")))
     )
 
 
@@ -205,55 +210,71 @@ _BOOK = "How To Scale Your Model, part 7"
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     "step_time": Explanation(
-        "Step time", r"T_\mathrm{step}", "s", f"{_BOOK}; F3.1, F3.2",
-        "At fidelity bound: reading the cache, then the longer of reading the weights and "
-        "multiplying by them; a lower bound without communication, overhead or attention FLOPs. "
-        "At fidelity operators: for each operator the longer of its two sides, then what the "
-        "links and the overhead add.", _step,
+        marked("Step time"), r"T_\mathrm{step}", "s", f"{_BOOK}; F3.1, F3.2",
+        marked(
+            "At fidelity bound: reading the cache, then the longer of reading the weights and "
+            "multiplying by them; a lower bound without communication, overhead or attention "
+            "FLOPs. At fidelity operators: for each operator the longer of its two sides, then "
+            "what the links and the overhead add."
+        ), _step,
     ),
     "kv_read": Explanation(
-        "KV read", r"T_\mathrm{KV}", "s", f"{_BOOK}; F3.1, F3.7",
-        "Every sequence has its own cache, so a larger batch shares nothing here.", _kv_read,
+        marked("KV read"), r"T_\mathrm{KV}", "s", f"{_BOOK}; F3.1, F3.7",
+        marked(
+            "Every sequence has its own cache, so a larger batch shares nothing here."
+        ), _kv_read,
     ),
     "weight_read": Explanation(
-        "Weight read", r"T_\mathrm{w}", "s", f"{_BOOK}; F1.9, F3.5",
-        "Weights are read once per step for the whole batch. The input embedding is gathered, "
-        "not read; of the routed experts only those that some token hits.", _weight_read,
+        marked("Weight read"), r"T_\mathrm{w}", "s", f"{_BOOK}; F1.9, F3.5",
+        marked(
+            "Weights are read once per step for the whole batch. The input embedding is gathered, "
+            "not read; of the routed experts only those that some token hits."
+        ), _weight_read,
     ),
     "linear_compute": Explanation(
-        "Linear FLOPs", r"T_\mathrm{lin}", "s", f"{_BOOK}; F3.1",
-        "Two FLOPs per active parameter and token.", _linear_compute,
+        marked("Linear FLOPs"), r"T_\mathrm{lin}", "s", f"{_BOOK}; F3.1",
+        marked("Two FLOPs per active parameter and token."), _linear_compute,
     ),
     "attention_compute": Explanation(
-        "Attention FLOPs", r"T_\mathrm{att}", "s", f"{_BOOK}; F3.2, F3.3",
-        "Scores and values over the whole context. The bound leaves them out of the step.",
-        _attention_compute,
+        marked("Attention FLOPs"), r"T_\mathrm{att}", "s", f"{_BOOK}; F3.2, F3.3",
+        marked(
+            "Scores and values over the whole context. The bound leaves them out of the step."
+        ), _attention_compute,
     ),
     "communication": Explanation(
-        "Communication", r"T_\mathrm{comm}", "s", "How To Scale Your Model, part 3; F3.7–F3.9",
-        "What chips of a layout send each other; each message takes its bytes over the links or "
-        "its hops, whichever is longer. The bound knows none.", _communication,
+        marked("Communication"), r"T_\mathrm{comm}", "s",
+        "How To Scale Your Model, part 3; F3.7–F3.9",
+        marked(
+            "What chips of a layout send each other; each message takes its bytes over the links "
+            "or its hops, whichever is longer. The bound knows none."
+        ), _communication,
     ),
     "overhead": Explanation(
-        "Overhead", r"T_\mathrm{fixed}", "s", "stated by the scenario; F3.10",
-        "Time that no operator accounts for.", _overhead,
+        marked("Overhead"), r"T_\mathrm{fixed}", "s", "stated by the scenario; F3.10",
+        marked("Time that no operator accounts for."), _overhead,
     ),
     "throughput": Explanation(
-        "Token/s", "X", "token/s", f"{_BOOK}; F8.2",
-        "Each step makes one token for every sequence.", _throughput,
+        marked("Token/s"), "X", "token/s", f"{_BOOK}; F8.2",
+        marked("Each step makes one token for every sequence."), _throughput,
     ),
     "throughput_per_chip": Explanation(
-        "Token/s per chip", r"X/N", "token/s", f"{_BOOK}; F8.2",
-        "What a chip earns; it sets the cost of a token.", _throughput_per_chip,
+        marked("Token/s per chip"), r"X/N", "token/s", f"{_BOOK}; F8.2",
+        marked("What a chip earns; it sets the cost of a token."), _throughput_per_chip,
     ),
     "compute_bound_batch": Explanation(
-        "Critical batch", r"B^*", "sequences", f"{_BOOK}; F4.1, F3.5",
-        "Where the FLOPs line crosses the weight-read line. For a dense model it is the critical "
-        "batch of the chip, whatever the number of chips; a mixture of experts reads more weights "
-        "the more tokens there are, and crosses later.", _compute_bound_batch,
+        marked("Critical batch"), r"B^*", "sequences", f"{_BOOK}; F4.1, F3.5",
+        marked(
+            "Where the FLOPs line crosses the weight-read line. For a dense model it is the "
+            "critical batch of the chip, whatever the number of chips; a mixture of experts reads "
+            "more weights the more tokens there are, and crosses later."
+        ), _compute_bound_batch,
     ),
     "usd_per_million_tokens": Explanation(
-        "USD per Mtoken", r"p_\mathrm{Mtok}", "USD", "price over tokens; F8.12",
-        "The hourly price over the tokens of an hour, with every chip always busy.", _cost,
+        marked("USD per Mtoken"), r"p_\mathrm{Mtok}", "USD", "price over tokens; F8.12",
+        marked("The hourly price over the tokens of an hour, with every chip always busy."), _cost,
+    ),
+    "usd_per_million_output_tokens": Explanation(
+        marked("USD per M output"), r"p_\mathrm{out}", "USD", "price over tokens; F8.12",
+        marked("The hourly price over the tokens of an hour, with every chip always busy."), _cost,
     ),
 }  # fmt: skip

@@ -34,6 +34,7 @@ DASH_GLYPHS = {
     "solid": "━━", "dash": "╍╍", "dot": "┅┅", "dashdot": "━╍", "longdash": "━ ━",
     "longdashdot": "━ ╍",
 }  # fmt: skip
+_TYPED = {np.dtype(np.float64): "f8", np.dtype(np.float32): "f4"}
 # Drawn of a step; those that are nowhere charged are left out.
 TERMS = ("weight_read", "linear_compute", "kv_read")
 MORE_TERMS = ("attention_compute", "communication", "overhead")
@@ -56,27 +57,30 @@ class Chart:
 
     def to_json(self) -> str:
         """The text that plotly.js reads, arrays as bytes: exact, short, and free to hold nan."""
-        return json.dumps(_plain({"data": self.data, "layout": self.layout}), allow_nan=False)
+        return json.dumps(plain({"data": self.data, "layout": self.layout}), allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON knows it; numbers that are none become null."""
     if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.ndarray):
-        return _typed_array(value) if value.dtype == float else _plain(value.tolist())
+        return _typed_array(value) if value.dtype in _TYPED else plain(value.tolist())
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
-def _typed_array(values: NDArray[np.float64]) -> Dict:
-    """plotly.js's form of an array of doubles."""
-    typed: Dict = {"dtype": "f8", "bdata": base64.b64encode(values.tobytes()).decode("ascii")}
+def _typed_array(values: NDArray[np.floating[Any]]) -> Dict:
+    """plotly.js's form of an array of floating-point numbers."""
+    typed: Dict = {
+        "dtype": _TYPED[values.dtype],
+        "bdata": base64.b64encode(values.tobytes()).decode("ascii"),
+    }
     if values.ndim > 1:
         typed["shape"] = ", ".join(map(str, values.shape))
     return typed
@@ -88,9 +92,10 @@ def show(
     alt: str,
     revision: str = "",
     on_click: Callable[[float], None] | None = None,
+    tall: bool = False,
 ) -> None:
     """Put a figure on the page; `alt` says in words what it shows (see `renderer.show`)."""
-    renderer.show(figure, key, alt, revision, on_click)
+    renderer.show(figure, key, alt, revision, on_click, tall)
 
 
 def key(label: str, colour: str, glyph: str) -> str:
@@ -111,9 +116,12 @@ def wrapped(entries: list[str], longest: int = 46) -> list[list[str]]:
 
 
 def legend(*rows: list[str]) -> Dict:
-    """The legend as a line of text a row above the plot, within the figure so exports keep it."""
+    """The legend as a line of text a row above the plot, within the figure so exports keep it.
+
+    The renderer makes buttons of the entries that are called as a trace is.
+    """
     words = "<br>".join("   ".join(row) for row in rows if row)
-    return _box(0, 1, 1.02, 1.1, label=words, align="bottom left")
+    return {"name": "legend", **_box(0, 1, 1.02, 1.1, label=words, align="bottom left")}
 
 
 def hovered(*lines: str, beside: str = "") -> str:

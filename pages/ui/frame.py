@@ -13,7 +13,7 @@ import streamlit as st
 from calc import Scenario
 from calc.layout import Layout
 from calc.words import say
-from pages.ui import link, text
+from pages.ui import link, pinned, text
 
 ROOT = Path(__file__).parents[2]
 HOME = "decode"
@@ -67,7 +67,9 @@ def header(title: str, scenario: Scenario) -> None:
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
         st.title(title, anchor=False, width="content")
-        link.share()
+        with st.container(horizontal=True, width="content"):
+            pinned.control()
+            link.share()
     st.caption(summary(scenario))
     link.notices()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import parse_qs
 
 import streamlit as st
 
 import presets
-from calc import link
+from calc import link, pins
 from calc.scenario import Catalogues
 from calc.words import say
 
@@ -42,7 +43,7 @@ def held(keys: Iterable[str]) -> bool:
 
 
 _READ = "_link_read"
-_PROBLEMS = "_link_problems"
+_GIVEN = "_link_given"
 
 
 def canonicalise() -> None:
@@ -56,7 +57,8 @@ def canonicalise() -> None:
     st.session_state[_READ] = True
     query = {key: st.query_params.get_all(key) for key in st.query_params}
     values, problems = link.parse(query, PRESETS)
-    st.session_state[_PROBLEMS] = problems
+    # The query, not the sentences: they are said in whatever language is read now.
+    st.session_state[_GIVEN] = query if problems else {}
     if problems:
         kept = {k: v for k, v in query.items() if k not in link.KEYS}
         st.query_params.from_dict({**kept, **link.dump(values)})
@@ -65,13 +67,14 @@ def canonicalise() -> None:
 
 def notices() -> None:
     """Say what a link got wrong, until it is dismissed."""
-    problems: list[link.Problem] = st.session_state.get(_PROBLEMS, [])
-    if not problems:
+    given: dict[str, list[str]] = st.session_state.get(_GIVEN, {})
+    if not given:
         return
+    problems = link.parse(given, PRESETS)[1]
     with st.container(border=True, key="link-notice"):
         st.markdown(say("**This link was read with changes**"))
         st.markdown("\n".join(f"- {problem.sentence}" for problem in problems))
-        st.button(say("Dismiss"), on_click=lambda: st.session_state.update({_PROBLEMS: []}))
+        st.button(say("Dismiss"), on_click=lambda: st.session_state.update({_GIVEN: {}}))
 
 
 def widget_values() -> dict[str, Any]:
@@ -79,6 +82,21 @@ def widget_values() -> dict[str, Any]:
     fields = {field.name: st.session_state.get(field.key, field.default) for field in link.WRITTEN}
     given = custom_texts()
     return {**fields, **{text.name: given[text.key] for text in link.TEXTS}}
+
+
+def of_pin(pin: pins.Pin) -> tuple[dict[str, Any], list[link.Problem]]:
+    """Field values of a pin, and what of it could not be used."""
+    return link.parse(parse_qs(pin.query), PRESETS)
+
+
+def _explicit(text: str) -> str:
+    """Pins with every setting written out, but for what cannot be read, which stays as it is."""
+    written = []
+    for pin in pins.read(text)[0]:
+        values, problems = of_pin(pin)
+        query = pin.query if problems else link.query_string(values, explicit=True)
+        written.append(pins.Pin(pin.name, query))
+    return pins.write(written)
 
 
 def share() -> None:
@@ -95,5 +113,7 @@ def share() -> None:
                 "defaults change. Switches within a page are not part of it."
             )
         )
-        query = link.query_string(widget_values(), explicit=True)
+        values = widget_values()
+        values["pins"] = _explicit(values["pins"])
+        query = link.query_string(values, explicit=True)
         st.code(f"{st.context.url or ''}?{query}", language=None, wrap_lines=True)

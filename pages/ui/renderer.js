@@ -35,6 +35,7 @@ function theme(node) {
 function themed(spec, ink, colours) {
   const figure = JSON.parse(spec.replaceAll(ink, colours.ink));
   const layout = figure.layout;
+  figure.legend = takeLegend(layout);
   layout.font = { color: colours.ink, family: colours.font, ...layout.font };
   layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
   layout.hoverlabel = {
@@ -55,10 +56,106 @@ function themed(spec, ink, colours) {
   return figure;
 }
 
+// Letters, lines and margins for the back of the room.
+const LARGER = 1.36;
+const SIZED = /^(font|.*font|line|marker|margin|title)$/;
+
+function enlarge(part, by) {
+  for (const [name, value] of Object.entries(part)) {
+    if (!value || typeof value !== "object" || value.bdata) continue;
+    if (SIZED.test(name)) {
+      for (const size of ["size", "width", "l", "r", "t", "b"]) {
+        if (typeof value[size] === "number") value[size] *= by;
+      }
+    }
+    enlarge(value, by);
+  }
+}
+
+// The legend comes as the text of a shape, so that a saved picture keeps it. On screen its entries
+// are buttons over the same place: they wrap, and each hides the lines of its name.
+function takeLegend(layout) {
+  const legend = layout.shapes?.find((shape) => shape.name === "legend");
+  layout.shapes = layout.shapes?.filter((shape) => shape !== legend);
+  if (!legend) return [];
+  const rows = new DOMParser().parseFromString(legend.label.text, "text/html").body;
+  const entries = [];
+  for (const node of rows.childNodes) {
+    if (node.nodeName === "SPAN") {
+      entries.push({ glyph: node.textContent, colour: node.style.color, label: "" });
+    } else if (node.nodeName === "#text" && entries.at(-1)?.label === "") {
+      // Behind a glyph its words; what follows them after a gap has no glyph.
+      const [label, ...notes] = node.textContent.trim().split(/ {3,}/);
+      entries.at(-1).label = label;
+      entries.push(...notes.map((note) => ({ label: note })));
+    } else if (node.textContent.trim()) {
+      entries.push({ label: node.textContent.trim() });
+    }
+  }
+  return entries;
+}
+
+function drawLegend(host, entries) {
+  const words = JSON.stringify([entries, [...host.unseen], host.layout.width]);
+  if (host.legend.words === words) return;
+  host.legend.words = words;
+  const names = new Set(host.data.map((trace) => plain(trace.name)));
+  const { width, margin } = host.layout;
+  const [left, right] = width < 420 ? [4, 4] : [margin.l, margin.r];
+  Object.assign(host.legend.style, { left: `${left}px`, right: `${right}px`, height: `${margin.t}px` });
+  host.legend.replaceChildren(...entries.map(({ glyph, colour, label }) => {
+    const line = names.has(label);
+    const entry = document.createElement(line ? "button" : "span");
+    if (glyph) {
+      const sample = document.createElement("i");
+      sample.textContent = glyph;
+      sample.style.color = colour;
+      entry.append(sample, " ");
+    }
+    entry.append(label);
+    if (line) {
+      entry.type = "button";
+      entry.setAttribute("aria-pressed", String(!host.unseen.has(label)));
+      entry.onclick = () => {
+        if (!host.unseen.delete(label)) host.unseen.add(label);
+        draw(host, host.shown).then(() => focusEntry(host, label));
+      };
+    }
+    return entry;
+  }));
+}
+
+function focusEntry(host, label) {
+  [...host.legend.querySelectorAll("button")].find((entry) => entry.textContent.endsWith(label))?.focus();
+}
+
+function plain(html) {
+  return new DOMParser().parseFromString(html ?? "", "text/html").body.textContent;
+}
+
+function hide(host, data) {
+  for (const trace of data) {
+    if (trace.name && host.unseen.has(plain(trace.name))) trace.visible = false;
+  }
+}
+
 const FULLSCREEN = {
   name: "Fullscreen",
   icon: { width: 24, height: 24, path: "M3 3h7v2H5v5H3zM14 3h7v7h-2V5h-5zM3 14h2v5h5v2H3zM19 14h2v7h-7v-2h5z" },
-  click: (gd) => (document.fullscreenElement ? document.exitFullscreen() : gd.requestFullscreen()),
+  click: (host) => (document.fullscreenElement ? document.exitFullscreen() : host.parentElement.requestFullscreen()),
+};
+
+const SAVE = {
+  name: "Save as SVG",
+  icon: { width: 24, height: 24, path: "M11 3h2v9l3-3 1.4 1.4L12 15.8 6.6 10.4 8 9l3 3zM4 18h16v2H4z" },
+  click: async (host) => {
+    const plotly = await library(host.shown.library);
+    // As sent, so with its legend, and what is hidden stays out.
+    const { data, layout } = JSON.parse(host.shown.spec.replaceAll(host.shown.ink, "#171c26"));
+    hide(host, data);
+    const { clientWidth: width, clientHeight: height } = host;
+    plotly.downloadImage({ data, layout: { ...layout, paper_bgcolor: "#fff" } }, { format: "svg", width, height, filename: host.dataset.chart });
+  },
 };
 
 const CONFIG = {
@@ -66,16 +163,14 @@ const CONFIG = {
   responsive: false,
   // Nothing leaves this machine: no button to share a chart elsewhere.
   showSendToCloud: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "sendChartToCloud"],
-  modeBarButtonsToAdd: [FULLSCREEN],
-  toImageButtonOptions: { format: "svg" },
+  modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d", "sendChartToCloud"],
 };
 
 // The same in the reader's words, which plotly.js finds by its own.
 function spoken(words) {
-  const fullscreen = { ...FULLSCREEN, title: words[FULLSCREEN.name] };
+  const buttons = [SAVE, FULLSCREEN].map((button) => ({ ...button, title: words[button.name] }));
   const locales = { reader: { dictionary: words } };
-  return { ...CONFIG, modeBarButtonsToAdd: [fullscreen], locale: "reader", locales };
+  return { ...CONFIG, modeBarButtonsToAdd: buttons, locale: "reader", locales };
 }
 
 async function draw(host, shown) {
@@ -87,6 +182,7 @@ async function draw(host, shown) {
     host.dataset.failed = "yes";
     return;
   }
+  clearTimeout(host.later);
   // Only the newest figure matters if several came while the library loaded.
   if (host.shown !== shown || !host.isConnected) return;
   if (host.dataset.failed) {
@@ -94,10 +190,18 @@ async function draw(host, shown) {
     delete host.dataset.failed;
   }
   host.colours = theme(host);
-  const { data, layout } = themed(shown.spec, shown.ink, host.colours);
-  layout.uirevision = shown.revision;
+  const { data, layout, legend } = themed(shown.spec, shown.ink, host.colours);
+  if (host.revision !== shown.revision) host.unseen.clear();
+  host.revision = layout.uirevision = shown.revision;
+  if (shown.height === null) {
+    enlarge({ data, layout }, LARGER);
+    layout.height = host.clientHeight;
+  }
+  hide(host, data);
   layout.width = host.clientWidth || undefined;
   await plotly.react(host, data, layout, spoken(shown.words));
+  host.previewed = false;
+  drawLegend(host, legend);
   // On paper a chart may have to be narrower than on screen.
   for (const svg of host.querySelectorAll(".main-svg")) {
     svg.setAttribute("viewBox", `0 0 ${host._fullLayout.width} ${host._fullLayout.height}`);
@@ -109,6 +213,38 @@ async function draw(host, shown) {
       if (host.shown.clickable && Number.isFinite(value)) host.tell("clicked", value);
     });
   }
+}
+
+const SHAPES_EVERY = 30; // ms
+
+// One frame of a scrub: points move without a redraw, shapes and words with them.
+async function preview(host, frame, ranges) {
+  const plotly = await window[LIBRARY];
+  if (!host.data || !host.isConnected) return;
+  if (!host.previewed) {
+    host.previewed = true;
+    host.shaped = 0;
+    const zoomed = Object.keys(host._fullLayout._preGUI ?? {}).some((name) => /^[xy]axis\.(auto)?range/.test(name));
+    if (!zoomed) await plotly.relayout(host, ranges);
+  }
+  const drawn = { shapes: frame.shapes };
+  const legend = takeLegend(drawn);
+  if (frame.data.length === host.data.length) {
+    const shown = frame.data.map((_, i) => i).filter((i) => host.data[i].visible !== false);
+    plotly.animate(
+      host, { data: shown.map((i) => frame.data[i]), traces: shown },
+      { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } },
+    );
+  }
+  // Shapes cost a layout pass: every other frame is enough, and the last one.
+  clearTimeout(host.later);
+  const shape = () => {
+    host.shaped = performance.now();
+    plotly.relayout(host, drawn);
+    drawLegend(host, legend);
+  };
+  if (performance.now() - host.shaped > SHAPES_EVERY) shape();
+  else host.later = setTimeout(shape, SHAPES_EVERY);
 }
 
 function watch(host) {
@@ -127,9 +263,16 @@ function watch(host) {
 
 export default function ({ parentElement, data, setTriggerValue }) {
   const host = parentElement.querySelector(".ledger-plot");
+  host.dataset.chart = data.chart;
+  host.legend = parentElement.querySelector(".ledger-legend");
+  host.unseen ??= new Set();
+  // What a scrubber on the page calls; see scrubber.js.
+  host.preview = (frame, ranges) => preview(host, frame, ranges);
+  host.restore = () => host.previewed && draw(host, host.shown);
   host.setAttribute("role", "figure");
   host.setAttribute("aria-label", data.alt);
-  host.style.height = `${data.height}px`;
+  host.style.height = data.height === null ? "" : `${data.height}px`;
+  host.parentElement.classList.toggle("ledger-tall", data.height === null);
   host.shown = data;
   host.tell = setTriggerValue;
   if (!host.sizes) watch(host);

@@ -30,7 +30,7 @@ _LIBRARY = Path(plotly.__file__).parent / "package_data"
 _WORDS = (
     marked("The chart library did not load. The next change tries again."),
     marked("Fullscreen"),
-    marked("Download plot"),
+    marked("Save as SVG"),
     marked("Zoom"),
     marked("Pan"),
     marked("Zoom in"),
@@ -40,10 +40,25 @@ _WORDS = (
     marked("Image download succeeded"),
     marked("Sorry, there was a problem downloading your image!"),
 )
-_HTML = '<div class="ledger-plot"></div>'
+_HTML = """
+<div class="ledger-chart"><div class="ledger-legend"></div><div class="ledger-plot"></div></div>
+"""
 _CSS = """
+.ledger-chart { position: relative; }
+.ledger-chart:fullscreen { background: var(--st-background-color); }
 .ledger-plot { width: 100%; }
-.ledger-plot:fullscreen { background: var(--st-background-color); }
+.ledger-tall .ledger-plot { height: max(340px, calc(100vh - 19rem)); }
+.ledger-tall .ledger-legend { font-size: 17px; line-height: 23px; }
+.ledger-legend {
+  position: absolute; top: 0; z-index: 1; pointer-events: none; box-sizing: border-box;
+  display: flex; flex-wrap: wrap; align-content: flex-end; gap: 0 0.9em; padding-bottom: 5px;
+  font: 12.5px/17px var(--st-font); color: var(--st-text-color);
+}
+.ledger-legend button, .ledger-legend span { all: unset; white-space: nowrap; }
+.ledger-legend button { pointer-events: auto; cursor: pointer; }
+.ledger-legend button[aria-pressed=false] { text-decoration: line-through; opacity: 0.65; }
+.ledger-legend button:focus-visible { outline: 2px solid var(--st-primary-color); }
+.ledger-legend i { font-style: normal; letter-spacing: -0.1em; margin-right: 0.15em; }
 @media print {
   .ledger-plot { break-inside: avoid; height: auto !important; }
   .ledger-plot .svg-container, .ledger-plot .main-svg { max-width: 100%; height: auto !important; }
@@ -65,6 +80,7 @@ def show(
     alt: str,
     revision: str = "",
     on_click: Callable[[float], None] | None = None,
+    tall: bool = False,
 ) -> None:
     """Draw a figure.
 
@@ -80,6 +96,8 @@ def show(
         Changes when the axes change meaning: a zoom is kept while it stays the same.
     on_click : callable, optional
         Told the `customdata` of a point that is clicked, a number. Not by Streamlit's own chart.
+    tall : bool
+        Fills the window below it, and is lettered for the back of the room.
     """
     if STOCK:
         _show_stock(figure, key, alt)
@@ -89,10 +107,11 @@ def show(
         key=key,
         data={
             "spec": figure.to_json(),
+            "chart": key,
             "alt": alt,
             "words": {message: say(message) for message in _WORDS},
             "ink": palette.INK,
-            "height": figure.layout["height"],
+            "height": None if tall else figure.layout["height"],
             "revision": revision or key,
             "library": f"component/{library.name}/plotly.min.js?v={plotly.__version__}",
             "clickable": on_click is not None,

@@ -9,7 +9,7 @@ import streamlit as st
 
 from calc.scenario import FIELDS, Catalogues, Choice, Field, Option, Quantity
 from calc.words import marked, say
-from pages.ui import customs, language, text
+from pages.ui import customs, text
 from pages.ui.link import held
 
 Rows = tuple[tuple[str, ...], ...]
@@ -228,7 +228,6 @@ def controls(
             with st.container():
                 idle = group in FINE and values["fidelity"] == "bound" and "fidelity" in used
                 values |= _folded(group, rows, used, offered, group in unfolded, idle)
-        language.control()
     return values
 
 

@@ -55,12 +55,12 @@ def batches(scenario: Scenario, free: float) -> Array:
     return decode.batch_sweep(float(upper), [scenario.batch, *full])
 
 
-def speed_by_context(scenario: Scenario, over: Array) -> dict[str, tuple[Array, int]]:
-    """Speed-up against batch at the scenario's context and at three others, and what fits there."""
+def cycles_by_context(scenario: Scenario, over: Array) -> dict[str, tuple[speculative.Cycle, int]]:
+    """Cycles against batch at the scenario's context and at three others, and what fits there."""
     contexts = dict.fromkeys((scenario.context, 1024, 8192, 32768))
     return {
         say("{n:,} tokens", n=context): (
-            speculative.batch_speedup(scenario, batch=over, context=context).speedup,
+            speculative.batch_speedup(scenario, batch=over, context=context),
             speculative.max_batch(scenario, context),
         )
         for context in contexts

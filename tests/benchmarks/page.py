@@ -6,6 +6,7 @@ figures mean little without it.
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import sys
@@ -47,6 +48,15 @@ new MutationObserver(list => {
 }).observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
 """
 
+FRAMES = """
+window.shown = performance.now(); window.gaps = [];
+const tick = () => {
+  const now = performance.now(); gaps.push(now - shown); shown = now;
+  requestAnimationFrame(tick);
+};
+requestAnimationFrame(tick);
+"""
+
 
 def press_times(page: Page, url: str, mark: str) -> list[float]:
     """Milliseconds from key press to the last `mark`, for each press."""
@@ -54,7 +64,7 @@ def press_times(page: Page, url: str, mark: str) -> list[float]:
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
     page.wait_for_timeout(3000)
     page.evaluate(WATCH)
-    page.get_by_role("slider", name="Batch").focus()
+    page.get_by_test_id("stSidebar").get_by_role("slider", name="Batch").focus()
     times = []
     for i in range(PRESSES + 3):
         page.keyboard.press("ArrowRight" if (i // 4) % 2 == 0 else "ArrowLeft")
@@ -128,11 +138,44 @@ def main() -> None:
                 page = browser.new_page(viewport={"width": 1440, "height": 900})
                 row(name, press_times(page, url, mark))
                 page.close()
+                if mark == "drawn" and not setting:
+                    page = browser.new_page(viewport={"width": 1440, "height": 900})
+                    frames, sent = scrub_frames(page, url)
+                    page.close()
+                    row(f"Decode, scrub frame ({sent} messages sent)", frames)
+                    print(f"{'':<44}{1e3 * len(frames) / sum(frames):>8.1f} frames/s")
                 if mark == "drawn":
                     row(f"{name.split(', key')[0]}, first chart", first_charts(browser, url))
             for key in setting:
                 del os.environ[key]
         browser.close()
+
+
+def scrub_frames(page: Page, url: str) -> tuple[list[float], int]:
+    """Milliseconds of each frame while the context scrubber is dragged, and messages sent."""
+    sent: list[str | bytes] = []
+
+    def keep(frame: str | bytes) -> None:
+        sent.append(frame)
+
+    page.on("websocket", lambda socket: socket.on("framesent", keep))
+    page.goto(url)
+    scrubber = page.locator(".ledger-scrub input").nth(1)
+    scrubber.hover()
+    page.wait_for_timeout(3000)
+    box = scrubber.bounding_box()
+    assert box
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 2, middle)
+    page.mouse.down()
+    page.evaluate(FRAMES)
+    before = len(sent)
+    for i in range(150):
+        page.mouse.move(box["x"] + box["width"] * (0.5 + 0.45 * math.sin(i / 12)), middle)
+    frames: list[float] = page.evaluate("gaps")
+    messages = len(sent) - before
+    page.mouse.up()
+    return frames, messages
 
 
 def first_charts(browser: Browser, url: str) -> list[float]:

@@ -85,7 +85,7 @@ def test_moving_a_slider_changes_chart_numbers_and_link_without_history(
     visit(tab, app)
     expect_charts(tab)
     before, depth = total_at_batch(tab), tab.evaluate("history.length")
-    slider = tab.get_by_role("slider", name="Batch")
+    slider = tab.get_by_test_id("stSidebar").get_by_role("slider", name="Batch")
     slider.focus()
     slider.press("ArrowRight")
     expect(tab).to_have_url(re.compile(r"[?&]b=40\b"))

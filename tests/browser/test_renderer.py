@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.environment import serve
-from browser.test_app import expect_charts, expect_metric, visit
+from browser.test_app import IDLE, expect_charts, expect_metric, metric, visit
 
 FIRST = "document.querySelector('.js-plotly-plot')"
 
@@ -22,7 +22,7 @@ def curve_colour(tab: Page) -> str:
 
 
 def press(tab: Page, key: str) -> None:
-    slider = tab.get_by_role("slider", name="Batch")
+    slider = tab.get_by_test_id("stSidebar").get_by_role("slider", name="Batch")
     slider.focus()
     slider.press(key)
 
@@ -88,6 +88,73 @@ def test_quick_page_switches_leave_no_error(tab: Page, app: str) -> None:
     expect(tab.get_by_role("heading", level=1)).to_have_text("What does a million tokens cost?")
     expect_charts(tab)
     assert not said
+
+
+def test_a_line_hidden_stays_hidden(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    entry = tab.get_by_role("button", name="weight read").first
+    entry.click()
+    expect(entry).to_have_attribute("aria-pressed", "false")
+    press(tab, "ArrowRight")
+    expect_metric(tab, "Step time", "9.39 ms")
+    tab.wait_for_function(f"() => {FIRST}.data.at(-1).y[0] > 9")
+    hidden = f"{FIRST}._fullData.filter(t => t.visible === false).map(t => t.name).join()"
+    assert tab.evaluate(f"() => {hidden}") == "weight read"
+    # Another scale is another chart: everything is back.
+    tab.get_by_text("linear", exact=True).click()
+    tab.wait_for_function(f"() => {FIRST}._fullLayout.yaxis.type === 'linear'")
+    expect(entry).to_have_attribute("aria-pressed", "true")
+    assert tab.evaluate(f"() => {hidden}") == ""
+
+
+def test_a_scrubber_moves_all_and_sends_on_release_only(tab: Page, app: str) -> None:
+    sent: list[str | bytes] = []
+
+    def keep(frame: str | bytes) -> None:
+        sent.append(frame)
+
+    tab.on("websocket", lambda socket: socket.on("framesent", keep))
+    visit(tab, app)
+    expect_charts(tab)
+    scrubber = tab.locator(".ledger-scrub").get_by_role("slider", name="Context")
+    scrubber.hover()
+    tab.wait_for_function(
+        "() => document.querySelector('.ledger-scrub').rows.get('s').family !== null"
+    )
+    tab.wait_for_selector(IDLE)
+    box = scrubber.bounding_box()
+    assert box
+    said = len(sent)
+    curve = f"Math.max(...{FIRST}._fullData.find(t => t.name === 'KV read').y)"
+    before = tab.evaluate(f"() => {curve}")
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2, steps=10)
+    tab.wait_for_function(f"before => {curve} > 2 * before", arg=before)
+    length = int(tab.locator(".ledger-scrub output").nth(1).inner_text().replace(",", ""))
+    moved = metric(tab, "Step time")
+    assert length > 8192
+    assert moved != "8.57 ms"
+    assert len(sent) == said
+    tab.mouse.up()
+    expect(tab).to_have_url(re.compile(rf"[?&]s={length}\b"))
+    expect_metric(tab, "Step time", moved)
+    expect(tab.get_by_label("Context, exact")).to_have_value(str(length))
+    tab.go_back()
+    expect_metric(tab, "Step time", "8.57 ms")
+    expect(scrubber).to_have_attribute("aria-valuetext", "8,192")
+
+
+def test_a_scrubber_listens_to_keys(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/speculative")
+    expect_charts(tab, 4)
+    scrubber = tab.locator(".ledger-scrub").get_by_role("slider", name="Acceptance")
+    scrubber.focus()
+    scrubber.press("ArrowRight")
+    expect(tab).to_have_url(re.compile(r"[?&]a=0\.81\b"))
+    expect(scrubber).to_have_attribute("aria-valuetext", "0.81")
+    expect(scrubber).to_be_focused()
 
 
 def test_another_scale_resets_the_zoom(tab: Page, app: str) -> None:

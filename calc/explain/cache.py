@@ -1,0 +1,99 @@
+"""Explanations of one sequence's cache, apart from any layout, and of how attention reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from calc import decode
+from calc.explain import held
+from calc.explain.entry import (
+    Explanation,
+    attention_sequence,
+    bandwidth,
+    kv_sequence,
+    rate,
+    weight_bytes,
+)
+from calc.expression import Expression, Symbol, total
+from calc.scenario import Scenario
+from calc.words import marked, say
+
+
+def _per_token(s: Scenario) -> Expression:
+    terms: list[Expression] = []
+    for i, block in enumerate(s.model.blocks, 1):
+        kind = f"_{{{i}}}" if len(s.model.blocks) > 1 else ""
+        layers = Symbol(f"L{kind}", block.count, "layers", marked("equal layers of one kind"))
+        each = Symbol(
+            rf"\kappa{kind}",
+            block.attention.kv_bytes_per_token(s.kv_format),
+            "byte/token",
+            say(
+                "cache of one token in one such layer ({attention})",
+                attention=block.attention.label,
+            ),
+        )
+        terms.append(layers * each)
+    return total(terms)
+
+
+def _per_sequence(s: Scenario) -> Expression:
+    return held.kv_by_block(replace(s, fidelity="bound"))
+
+
+def _equal_reads(s: Scenario) -> Expression:
+    there = decode.kv_equals_weights_batch(s)
+    read = Symbol(
+        r"P_\mathrm{read}(B_=)",
+        float(s.model.params_read(there, s.routing_skew)),
+        "parameters",
+        marked("parameters streamed by a step of the batch sought; all that are active, if dense"),
+    )
+    return read * weight_bytes(s) / kv_sequence(s)
+
+
+def _intensity(s: Scenario) -> Expression:
+    return attention_sequence(s) / kv_sequence(s)
+
+
+def _ridge(s: Scenario) -> Expression:
+    return rate(s) / bandwidth(s)
+
+
+EXPLANATIONS: Mapping[str, Explanation] = {
+    "kv_per_token": Explanation(
+        marked("Per token"), r"\kappa", "byte/token",
+        "cache over the model's own layers; F2.1–F2.4",
+        marked("What one more token adds before any window is full; constant states add nothing."),
+        _per_token,
+        marked("KV cache per token"),
+    ),
+    "kv_alone": Explanation(
+        marked("Per sequence"), "K", "byte", "cache over the model's own layers; F2.1–F2.4",
+        marked("The cache of one sequence at this context, each part held once."), _per_sequence,
+        marked("KV cache per sequence without copies"),
+    ),
+    "sequences_that_fit": Explanation(
+        marked("Sequences that fit"), r"B_\mathrm{max}", "sequences",
+        "How To Scale Your Model, part 8; F6.2",
+        marked("Whole sequences whose cache fits in what the weights leave free."),
+        held.largest_batch,
+    ),
+    "equal_reads": Explanation(
+        marked("Reads equal at"), "B_=", "sequences", "seed 001 §4; F3.5",
+        marked(
+            "The batch whose step reads as many bytes of cache as of weights: beyond it a larger "
+            "batch shares little."
+        ), _equal_reads,
+        marked("Batch of equal reads"),
+    ),
+    "attention_intensity": Explanation(
+        marked("Attention intensity"), "I", "FLOP/byte", "FLOPs over bytes; F3.3",
+        marked("FLOPs of scores and values for each byte of cache that is read."), _intensity,
+    ),
+    "ridge_point": Explanation(
+        marked("Ridge point"), "R", "FLOP/byte", "peak over bandwidth; §0",
+        marked("FLOPs that a chip can do while it reads one byte."), _ridge,
+    ),
+}  # fmt: skip

@@ -1,0 +1,89 @@
+"""Compare: pinned scenarios side by side, what differs, and which term makes the difference."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import compare
+from calc.words import say
+from pages.ui import compare_figures, compare_words, figures, pinned, text
+from pages.ui.frame import current_scenario, header
+
+_BASELINE, _CHOSEN = "compare-baseline", "compare-points"
+
+
+def choose(value: float) -> None:
+    """Keep the last two points that were clicked."""
+    st.session_state[_CHOSEN] = [
+        *st.session_state.get(_CHOSEN, [])[-1:], compare_figures.picked(value)
+    ]  # fmt: skip
+
+
+scenario = current_scenario()
+contenders, problems = pinned.contenders(scenario)
+header(say("Which is better, and why?"), scenario)
+for problem in problems:
+    st.caption(f":material/info: {problem}")
+
+if len(contenders) < 2:
+    st.markdown(
+        say(
+            "Nothing is pinned yet. **Pin** the scenario of the sidebar, change something there, "
+            "and both stand here side by side, with what differs and why. Up to six pins travel "
+            "in the link."
+        )
+    )
+    st.button(say("Pin this scenario"), key="pin-first", on_click=pinned.add)
+    st.stop()
+
+names = [one.name for one in contenders]
+chosen = st.session_state.get(_BASELINE, 0)
+baseline = chosen if chosen < len(names) else 0
+measured = compare_words.figures_of(contenders)
+curves = [compare_figures.Curve.of(one) for one in contenders]
+points = [
+    (i, float(batch)) for i, batch in st.session_state.get(_CHOSEN, []) if i < len(contenders)
+]
+if len(points) < 2:
+    other = 1 if baseline == 0 else 0
+    points = [(i, float(contenders[i].scenario.batch)) for i in (baseline, other)]
+(a, b) = [(names[i], compare.point(contenders[i].scenario, batch)) for i, batch in points]
+
+st.markdown(compare_words.verdict(contenders, measured, baseline))
+with st.grid(2, min_column_width=400):
+    figures.show(
+        compare_figures.frontiers(curves, [("A", a[1].step), ("B", b[1].step)]),
+        key="compare-frontier",
+        revision="-".join(names),
+        on_click=choose,
+        alt=say("The frontiers of all scenarios: {names}.", names=text.listed(names)),
+    )
+    figures.show(
+        compare_figures.steps(curves),
+        key="compare-steps",
+        revision="-".join(names),
+        alt=say("Step time against batch of all scenarios."),
+    )
+st.caption(
+    text.sentences(
+        compare_words.between(*a, *b), say("Click two points of the left chart to compare others.")
+    )
+)
+st.selectbox(
+    say("Differences are taken from"),
+    range(len(names)),
+    format_func=names.__getitem__,
+    key=_BASELINE,
+    persist_state="session",
+    width=320,
+)
+st.dataframe(compare_words.measures(contenders, measured, baseline), hide_index=True)
+st.subheader(say("What differs"), anchor=False)
+st.dataframe(compare_words.settings(contenders), hide_index=True)
+figures.show(
+    compare_figures.breakdowns(curves),
+    key="compare-breakdown",
+    alt=say("What each scenario's step is made of."),
+)
+st.subheader(say("Pins"), anchor=False)
+pinned.editor()

@@ -1,0 +1,194 @@
+"""What the pages have to show, one chart and its sentence at a time, for a screen or a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from calc import Scenario, decode, link, memory, prefill, roofline, sharding, variants
+from calc.words import marked, say
+from pages.ui import (
+    capacity_figures,
+    compare_figures,
+    compare_words,
+    cost_figures,
+    decode_view,
+    figures,
+    kv_view,
+    pinned,
+    prefill_figures,
+    sharding_figures,
+    speculation_view,
+    tables,
+    text,
+    verdict,
+)
+from pages.ui.pinned import Contender
+from presets import models
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A chart, what it says for a reader who cannot see it, and the verdict beside it."""
+
+    sentence: str
+    chart: figures.Chart
+    alt: str
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is shown: the sidebar's scenario, and beside it those that are pinned."""
+
+    scenario: Scenario
+    contenders: Sequence[Contender]
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Subject:
+        """With the pins that the link holds."""
+        return cls(scenario, pinned.contenders(scenario)[0])
+
+    def offered(self) -> list[str]:
+        """The exhibits that there is something to show for."""
+        return [id for id in EXHIBITS if id != "compare" or len(self.contenders) > 1]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A title, marked for translation, and how its exhibit is made."""
+
+    title: str
+    build: Callable[[Subject], Exhibit]
+
+
+def _decode(s: Scenario, chart: str) -> tuple[decode.StepTime, str, figures.Chart]:
+    step, largest = decode.step_time(s), int(memory.max_batch(s))
+    landmarks = decode_view.Landmarks.of(s, log=True)
+    sweep = decode_view.Sweep.over(s, decode_view.batches(s, largest, landmarks))
+    drawn = decode_view.view(s, step, sweep, largest, landmarks).charts[chart]
+    sentence = verdict.decode_step(s, step, largest, landmarks.compute_bound_from)
+    return step, sentence, drawn
+
+
+def _step(subject: Subject) -> Exhibit:
+    s = subject.scenario
+    step, sentence, chart = _decode(s, "step-time")
+    return Exhibit(sentence, chart, tables.step_sentence(step))
+
+
+def _frontier(subject: Subject) -> Exhibit:
+    s = subject.scenario
+    step, _, chart = _decode(s, "frontier")
+    sentence = say(
+        "At batch {batch:,} a sequence gets a token every **{time}**, and a chip makes **{rate}** "
+        "tokens per second.",
+        batch=s.batch,
+        time=text.si(float(step.total), "s"),
+        rate=text.rate(float(step.throughput_per_chip)),
+    )
+    return Exhibit(sentence, chart, tables.memory_sentence(memory.ledger(s)))
+
+
+def _kv_cache(subject: Subject) -> Exhibit:
+    s = subject.scenario
+    plain = replace(s, fidelity="bound")
+    beside = {
+        models[id].name: models[id]
+        for id in ("deepseek-v3", "gemma-3-27b", "gpt-oss-120b")
+        if id != s.model.id
+    }
+    curves = kv_view.Curves.of(plain, {**variants.compare(s.model), **beside})
+    return Exhibit(
+        verdict.kv_cache(plain, int(memory.max_batch(s))),
+        kv_view.chart(plain, curves),
+        say("KV cache per sequence against context for the variants and the chosen models."),
+    )
+
+
+def _prefill(subject: Subject) -> Exhibit:
+    s = subject.scenario
+    reading = prefill.prompt_time(s)
+    time = text.si(float(reading.total), "s")
+    return Exhibit(
+        verdict.prefill(s, reading),
+        prefill_figures.against_prompt(s, float(reading.total)),
+        say("Time to read a prompt against its length; {time} here.", time=time),
+    )
+
+
+def _sharding(subject: Subject) -> Exhibit:
+    s = subject.scenario
+    linked = sharding.with_links(s)
+    step = decode.step_time(linked)
+    return Exhibit(
+        verdict.sharding_width(linked, step),
+        sharding_figures.against_width(linked),
+        say(
+            "Step time against tensor-parallel width; {time} in this layout.",
+            time=text.si(float(step.total), "s"),
+        ),
+    )
+
+
+def _capacity(subject: Subject) -> Exhibit:
+    s = subject.scenario
+    held = memory.ledger(s)
+    largest = int(memory.max_batch(s))
+    return Exhibit(
+        text.sentences(
+            tables.memory_sentence(held),
+            say("It holds **{n:,}** sequences of {tokens:,} tokens.", n=largest, tokens=s.context),
+        ),
+        capacity_figures.against_context(s, largest, roofline.compute_bound_batch(s)),
+        say("Sequences that memory holds against context; {n:,} at this context.", n=largest),
+    )
+
+
+def _cost(subject: Subject) -> Exhibit:
+    s = subject.scenario
+    step, largest = decode.step_time(s), int(memory.max_batch(s))
+    rate = prefill.prompt_rate(s, float(prefill.prompt_time(s).total))
+    end = decode.sweep_end(s, largest, roofline.compute_bound_batch(s))
+    batches = decode.batch_sweep(end, [largest, s.batch])
+    return Exhibit(
+        verdict.cost(s, step, rate),
+        cost_figures.frontier(s, batches, largest, money=True),
+        say("USD per million output tokens against time per token."),
+    )
+
+
+def _speculation(subject: Subject) -> Exhibit:
+    s = subject.scenario
+    timed = speculation_view.Timed.of(s)
+    best = speculation_view.best_here(timed, s.acceptance)
+    return Exhibit(
+        verdict.speculation(s, timed.here, best, timed.free),
+        speculation_view.view(s, timed).charts["speed-batch"],
+        say("Speed-up against batch at several contexts."),
+    )
+
+
+def _compare(subject: Subject) -> Exhibit:
+    contenders = subject.contenders
+    curves = [compare_figures.Curve.of(one) for one in contenders]
+    names = text.listed(one.name for one in contenders)
+    return Exhibit(
+        compare_words.verdict(contenders, compare_words.figures_of(contenders), 0),
+        compare_figures.frontiers(curves, []),
+        say("The frontiers of all scenarios: {names}.", names=names),
+    )
+
+
+EXHIBITS: Mapping[str, Entry] = {
+    "decode": Entry(marked("How long is one decode step?"), _step),
+    "frontier": Entry(marked("How does latency trade for throughput?"), _frontier),
+    "capacity": Entry(marked("Does it fit, and on how many?"), _capacity),
+    "kv-cache": Entry(marked("How large is the KV cache?"), _kv_cache),
+    "prefill": Entry(marked("How long until the first token?"), _prefill),
+    "sharding": Entry(marked("How wide may it be sharded?"), _sharding),
+    "cost": Entry(marked("What does a million tokens cost?"), _cost),
+    "speculation": Entry(marked("Does speculative decoding pay?"), _speculation),
+    "compare": Entry(marked("Which is better, and why?"), _compare),
+}
+
+assert tuple(EXHIBITS) == link.SLIDES

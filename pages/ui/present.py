@@ -1,0 +1,96 @@
+"""The presentation: one chart and its sentence a screen, no chrome, keys to go on and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from calc import Scenario, link
+from calc.words import say
+from pages.ui import exhibits, figures, frame
+
+HERE = Path(__file__).parent
+_VIEW = next(field for field in link.PRESENTATION if field.name == "view")
+_SLIDE = next(field for field in link.PRESENTATION if field.name == "slide")
+_KEYS = "present-keys"
+_STYLE = """
+<style>
+[data-testid=stSidebar], [data-testid=stHeader], [data-testid=stSidebarCollapsedControl] {
+  display: none;
+}
+[data-testid=stMainBlockContainer] { padding: 1.5rem 3vw 0.5rem; max-width: none; }
+[data-testid=stMain] h1 { font-size: clamp(1.6rem, 3vw, 2.6rem); padding: 0; }
+.st-key-present-sentence p { font-size: clamp(1.1rem, 1.9vw, 1.7rem); line-height: 1.4; }
+</style>
+"""
+
+
+def wanted() -> bool:
+    """Whether the link asks for the presentation."""
+    return bool(st.session_state.get(_VIEW.key, st.query_params.get(_VIEW.key)) == "present")
+
+
+def control() -> None:
+    """Chooses between exploring and presenting; part of the link."""
+    st.segmented_control(
+        say("View"),
+        _VIEW.options,
+        default=_VIEW.default,
+        required=True,
+        key=_VIEW.key,
+        label_visibility="collapsed",
+        bind="query-params",
+    )
+
+
+def show(scenario: Scenario) -> None:
+    """The slide that the link names."""
+    st.html(_STYLE)
+    subject = exhibits.Subject.of(scenario)
+    offered = subject.offered()
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        id = st.segmented_control(
+            say("Slide"),
+            offered,
+            default=offered[0],
+            required=True,
+            key=_SLIDE.key,
+            label_visibility="collapsed",
+            bind="query-params",
+        )
+        st.button(say("Close"), key="present-close", on_click=_close, type="tertiary")
+    entry = exhibits.EXHIBITS[id]
+    shown = entry.build(subject)
+    st.title(say(entry.title), anchor=False)
+    with st.container(key="present-sentence"):
+        st.markdown(shown.sentence)
+    figures.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
+    st.caption(frame.summary(scenario))
+    _listener()(key=_KEYS, on_pressed_change=lambda: _pressed(offered))
+
+
+def _close() -> None:
+    st.session_state[_VIEW.key] = _VIEW.default
+
+
+def _pressed(offered: list[str]) -> None:
+    # The browser's word: one of three, or nothing.
+    match st.session_state[_KEYS].get("pressed"):
+        case "close":
+            _close()
+        case "next" | "back" as way:
+            at = offered.index(st.session_state.get(_SLIDE.key, offered[0]))
+            to = at + (1 if way == "next" else -1)
+            st.session_state[_SLIDE.key] = offered[min(max(to, 0), len(offered) - 1)]
+
+
+@st.cache_resource(show_spinner=False)
+def _listener() -> Callable[..., Any]:
+    return st.components.v2.component(
+        "ledger_keys", js=(HERE / "present.js").read_text(encoding="utf-8"), isolate_styles=False
+    )

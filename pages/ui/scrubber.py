@@ -1,0 +1,193 @@
+"""Scrubbers beside the charts: curves and figures move under the hand, nothing is sent meanwhile.
+
+A scrubber plays a family of views, one for each stop. It is made when somebody reaches for it and
+kept while only the scrubbed field changes, so a rerun that nobody scrubs in pays nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from calc.scenario import Field, Quantity
+from calc.words import say
+from pages.ui import figures, language, palette, renderer, sidebar
+
+HERE = Path(__file__).parent
+_HTML = '<div class="ledger-scrub"></div>'
+_CSS = """
+.ledger-scrub { display: flex; flex-wrap: wrap; gap: 0.25rem 2rem; }
+.ledger-scrub-row {
+  flex: 1 1 280px; display: grid; grid-template-columns: auto 1fr 5.5em; gap: 0.75rem;
+  align-items: center; font: 14px/1.4 var(--st-font); color: var(--st-text-color);
+}
+.ledger-scrub-row input { width: 100%; min-width: 0; accent-color: var(--st-primary-color); }
+.ledger-scrub-row output { font-variant-numeric: tabular-nums; }
+.ledger-scrubbing [data-testid=stMain] [data-testid=stMarkdown],
+.ledger-scrubbing [data-testid=stMain] [data-testid=stCaptionContainer] { opacity: 0.35; }
+@media print { .ledger-scrub { display: none; } }
+"""
+
+# Of a trace, what a frame may move.
+_MOVES = ("x", "y", "text")
+_TICKS = ("dtick", "tickvals", "ticktext", "nticks")
+
+
+@dataclass(frozen=True)
+class View:
+    """What moves on a page: its charts by key, and its row of metrics."""
+
+    charts: Mapping[str, figures.Chart]
+    metrics: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Scrub:
+    """One field to scrub.
+
+    Parameters
+    ----------
+    field : Quantity
+        What the scrubber sets.
+    stops : sequence of float
+        Its values in the field's unit, the current one among them.
+    now : float
+        The current one.
+    of : object
+        All that the family depends on beside the field: while it is equal, the family is kept.
+    family : callable
+        The views at all stops.
+    """
+
+    field: Field
+    stops: Sequence[float]
+    now: float
+    of: Any
+    family: Callable[[], Iterable[View]]
+
+
+def stops(field: Field, low: float, high: float, now: float) -> list[float]:
+    """The slider's own stops between two values, and the current one."""
+    assert isinstance(field, Quantity)
+    if field.whole:
+        between: Iterable[float] = sidebar.ladder(int(low), int(high))
+    else:
+        between = [
+            round(low + field.step * i, 6) for i in range(round((high - low) / field.step) + 1)
+        ]
+    return sorted({*between, now})
+
+
+def show(key: str, scrubs: Sequence[Scrub]) -> None:
+    """Draw scrubbers in a row; nothing where charts are Streamlit's own."""
+    if renderer.STOCK:
+        return
+    stops = {scrub.field.key: scrub.stops for scrub in scrubs}
+    _component()(
+        key=key,
+        data={"rows": [_row(key, scrub) for scrub in scrubs]},
+        on_wanted_change=lambda: _wanted(key),
+        on_chosen_change=lambda: _chosen(key, stops),
+    )
+
+
+def _row(key: str, scrub: Scrub) -> dict[str, Any]:
+    return {
+        "key": scrub.field.key,
+        "label": say(scrub.field.label),
+        "words": [f"{stop:,.7g}" for stop in scrub.stops],
+        "index": list(scrub.stops).index(scrub.now),
+        "ink": palette.INK,
+        "family": _family(f"{key}-{scrub.field.key}", scrub),
+    }
+
+
+def _family(slot: str, scrub: Scrub) -> str | None:
+    """The family as text: kept, made because it is wanted, or none."""
+    of = (scrub.of, list(scrub.stops), language.current())
+    kept = st.session_state.get(f"_{slot}")
+    if kept is not None and kept[0] == of:
+        return str(kept[1])
+    st.session_state.pop(f"_{slot}", None)
+    if not st.session_state.pop(f"_{slot}-wanted", False):
+        return None
+    made = encoded(list(scrub.family()))
+    st.session_state[f"_{slot}"] = (of, made)
+    return made
+
+
+def encoded(views: Sequence[View]) -> str:
+    """A family as the text that the scrubber plays.
+
+    Of each chart the moving arrays in single precision, its shapes, and axes wide enough for all.
+    """
+    frames = [
+        {
+            "charts": {
+                name: {
+                    "data": [
+                        {part: _single(trace[part]) for part in _MOVES if part in trace}
+                        for trace in chart.data
+                    ],
+                    "shapes": chart.layout.get("shapes", []),
+                }
+                for name, chart in view.charts.items()
+            },
+            "metrics": list(view.metrics),
+        }
+        for view in views
+    ]
+    ranges = {name: _axes([view.charts[name] for view in views]) for name in views[0].charts}
+    return json.dumps(figures.plain({"frames": frames, "ranges": ranges}), allow_nan=False)
+
+
+def _single(values: Any) -> Any:
+    if isinstance(values, np.ndarray) and values.dtype == float:
+        return values.astype(np.float32)
+    return values
+
+
+def _axes(charts: Sequence[figures.Chart]) -> dict[str, Any]:
+    """The widest range of each axis, so that no frame needs a new one."""
+    found: dict[str, Any] = {}
+    for axis in ("xaxis", "yaxis"):
+        all_of = [chart.layout[axis] for chart in charts]
+        low = min(one["range"][0] for one in all_of)
+        high = max(one["range"][1] for one in all_of)
+        found[f"{axis}.range"] = [low, high]
+        widest = max(all_of, key=lambda one: float(one["range"][1] - one["range"][0]))
+        if widest.get("type") == "log" and widest["range"] != [low, high]:
+            ticks = figures.ticks(10.0**low, 10.0**high, True)
+        else:
+            ticks = {name: widest[name] for name in _TICKS if name in widest}
+        found |= {f"{axis}.{name}": value for name, value in ticks.items()}
+    return found
+
+
+def _wanted(key: str) -> None:
+    field = st.session_state[key].get("wanted")
+    st.session_state[f"_{key}-{field}-wanted"] = True
+
+
+def _chosen(key: str, stops: Mapping[str, Sequence[float]]) -> None:
+    # The browser's word: a field of ours and one of its stops, or nothing.
+    match st.session_state[key].get("chosen"):
+        case [str(field), int(index)] if field in stops and 0 <= index < len(stops[field]):
+            st.session_state[field] = stops[field][index]
+
+
+@st.cache_resource(show_spinner=False)
+def _component() -> Callable[..., Any]:
+    return st.components.v2.component(
+        "ledger_scrub",
+        html=_HTML,
+        css=_CSS,
+        js=(HERE / "scrubber.js").read_text(encoding="utf-8"),
+        isolate_styles=False,
+    )
