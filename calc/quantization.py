@@ -14,14 +14,14 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc.words import say
+from calc.words import marked, say
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Granularity = Literal["tensor", "row"] | int
 _Number = TypeVar("_Number", np.float64, np.int32)
 
-SAMPLES = ("normal", "outliers", "one-sided", "constant")
+SAMPLES = (marked("normal"), marked("outliers"), marked("one-sided"), marked("constant"))
 
 FEWEST_BITS, MOST_BITS = 2, 8
 MOST_VALUES = 100_000

@@ -21,6 +21,8 @@ from babel.messages.pofile import read_po
 from streamlit.testing.v1 import AppTest
 
 from calc.explain import EXPLANATIONS
+from calc.link import WRITTEN
+from calc.scenario import Choice, Option
 from calc.words import say, speak
 from pages.ui import language, sidebar, text
 from presets import chips, formats, models
@@ -91,25 +93,35 @@ class Bracketed(gettext.NullTranslations):
         return f"⟦{message}⟧" if message in extracted() else message
 
 
-# Ids, names, units and abbreviations, which are the same in every language.
+# Names, units and abbreviations, which are the same in every language; and ids on their own.
 SAME = frozenset(
     {
-        "Inference", "Ledger", "config", "json", "bound", "operators", "auto", "compute",
-        "ratio", "replicated", "sequence", "batch", "int8", "bf16", "FLOPs", "KiB", "GiB",
-        "USD", "kWh", "TTFT", "TPOT", "MBU", "MFU", "MHA", "GQA", "MQA", "MLA", "MLP",
+        "config", "json", "KiB", "GiB", "USD", "kWh", "TTFT", "TPOT", "MBU", "MFU", "MHA",
+        "GQA", "MQA", "MLA", "MLP",
     }
 )  # fmt: skip
+IDS = frozenset(
+    id
+    for field in WRITTEN
+    if isinstance(field, (Option, Choice))
+    for id in (field.default, *(field.options if isinstance(field, Option) else ()))
+)
 WORD = re.compile(r"[A-Za-z]{3,}")
-# Markup, fields that plotly.js fills in, the link to share, and FLOP with its prefixes.
-SKIPPED = re.compile(r"<[^>]*>|%\{[^}]*\}|:material/\w+:|\?v=1&\S*|\b[kMGTPE]?FLOP\b")
+# Markup, fields that plotly.js fills in, the link to share, and units.
+SKIPPED = re.compile(
+    r"<[^>]*>|%\{[^}]*\}|:material/\w+:|\?v=1&\S*|\b[kMGTPE]?FLOP\b|\btoken/[sJ]\b"
+)
 FORMULA = re.compile(r"(\$+).*?\1", re.DOTALL)
 
 
 def unsaid(words: str) -> set[str]:
     """Words of a text that stand outside brackets."""
+    if words in IDS:
+        return set()
     while (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", words)) != words:
         words = inner
-    # Of a formula, the words in it.
+    # Of a formula, the words in it but for the names of symbols.
+    words = re.sub(r"_\\text\{[^}]*\}", "", words)
     words = FORMULA.sub(lambda found: " ".join(re.findall(r"\\text\{([^}]*)\}", found[0])), words)
     for quoted in quotes():
         words = words.replace(quoted, "")
@@ -132,10 +144,12 @@ def quotes() -> tuple[str, ...]:
 
 
 @pytest.fixture
-def bracketed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def bracketed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language, "catalogue", lambda _: Bracketed())
-    # The harness formats options itself.
-    speak(Bracketed().gettext)
+
+
+@pytest.fixture(autouse=True)
+def english_afterwards() -> Iterator[None]:
     yield
     speak(str)
 
@@ -179,12 +193,12 @@ def drawn(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from drawn(item, name)
-    elif isinstance(value, str) and name in WRITTEN:
+    elif isinstance(value, str) and name in TEXTS:
         yield value
 
 
 # Keys of a figure whose texts are written into the chart.
-WRITTEN = frozenset({"text", "name", "hovertemplate", "ticktext", "x", "y", "customdata"})
+TEXTS = frozenset({"text", "name", "hovertemplate", "ticktext", "x", "y", "customdata"})
 
 
 def elements(node: Any) -> Iterator[Any]:
@@ -238,6 +252,8 @@ SCENARIOS = {
 
 def visited(page: str, query: dict[str, str]) -> Iterator[AppTest]:
     """A page with everything opened, once for each of its tabs."""
+    # The harness formats options itself.
+    speak(language.catalogue(query.get("lang", "en")).gettext)
     test = AppTest.from_file("../app.py", default_timeout=60)
     for key, value in query.items():
         test.query_params[key] = value
@@ -262,3 +278,13 @@ def test_every_text_of_a_page_is_a_message(page: str, query: dict[str, str]) -> 
         assert not test.exception
         left |= {words for words in seen(test) if unsaid(words)}
     assert not left
+
+
+@pytest.mark.parametrize("query", SCENARIOS.values(), ids=SCENARIOS)
+@pytest.mark.parametrize("page", ["decode", *TABS])
+def test_a_page_in_chinese_shows_as_much(page: str, query: dict[str, str]) -> None:
+    english, chinese = (
+        [len(list(elements(test._tree))) for test in visited(page, {**query, **spoken})]
+        for spoken in ({}, {"lang": "zh"})
+    )
+    assert english == chinese

@@ -27,7 +27,9 @@ def operators(step: StepTime) -> figures.Chart:
     ]
     names = [say(r.name) for r in rows]
     words = [
-        text.listed([text.si(r.time, "s"), say("compute") if r.compute_bound else say("memory")])
+        say("{time}, compute", time=text.si(r.time, "s"))
+        if r.compute_bound
+        else say("{time}, memory", time=text.si(r.time, "s"))
         for r in rows
     ]
     others = {say(name): float(time) for name, time in step.work.transfers.items()}

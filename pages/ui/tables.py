@@ -34,18 +34,18 @@ def summary(scenario: Scenario) -> str:
         batch=s.batch,
         context=s.context,
         usable=s.usable_memory,
-        fidelity=s.fidelity,
+        fidelity=text.listed([s.fidelity, *_widths(s)]),
     )
-    return text.plain(f"{words}{_widths(s)}")
+    return text.plain(words)
 
 
-def _widths(s: Scenario) -> str:
+def _widths(s: Scenario) -> list[str]:
     """The layout, where it matters."""
     if s.fidelity == "bound":
-        return ""
+        return []
     chosen = Layout.of(s)
     sizes = {"TP": chosen.tp, "DP": chosen.dp, "EP": chosen.ep, "PP": chosen.pp}
-    return "".join(f", {name} {int(size)}" for name, size in sizes.items() if size > 1)
+    return [f"{name} {int(size)}" for name, size in sizes.items() if size > 1]
 
 
 def step_sentence(step: StepTime) -> str:
@@ -90,9 +90,10 @@ def operators_sentence(step: StepTime) -> str:
 
 def utilisation_sentence(scenario: Scenario, step: StepTime) -> str:
     """What of memory's and of the chips' speed the step uses."""
-    return (
-        f"MBU {text.percent(float(metrics.mbu(scenario, step)))}, "
-        f"MFU {text.percent(float(metrics.mfu(scenario, step)))}."
+    return say(
+        "MBU {mbu}, MFU {mfu}.",
+        mbu=text.percent(float(metrics.mbu(scenario, step))),
+        mfu=text.percent(float(metrics.mfu(scenario, step))),
     )
 
 
@@ -233,7 +234,7 @@ def _cells(outcome: Outcome, now: Outcome) -> list[str]:
         shift = "" if value == before else text.change(value, before)
         cells.append(text.plain(f"{words} ({shift})" if shift else words))
     if not outcome.fits:
-        cells[2] = text.listed([cells[2], say("does not fit")])
+        cells[2] = say("{n}, does not fit", n=cells[2])
     return cells
 
 

@@ -323,7 +323,7 @@ def prefill(scenario: Scenario, reading: decode.StepTime) -> str:
     bound = say("bound by compute") if compute > float(terms.read) else say("bound by memory")
     talk = float(reading.charged()["communication"])
     if talk:
-        bound = text.listed([bound, _talk(talk / total)])
+        bound = say("{bound}, {talk}", bound=bound, talk=_talk(talk / total))
     hit = int(prompts.block_hit(s))
     prompt = text.plural(
         s.prompt, marked("A prompt of {n} token"), marked("A prompt of {n} tokens")
