@@ -366,17 +366,14 @@ def test_every_tab_is_drawn(tab: Page, app: str, path: str, names: tuple[str, ..
 
 PATHS = [
     "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "speculative",
-    "about",
+    "compare", "about",
 ]  # fmt: skip
-CHARTS = {"speculative": 4, "quantization": 6, "about": 0}
+CHARTS = {"speculative": 4, "quantization": 6, "compare": 0, "about": 0}
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
+READERS = [("en", "light"), ("en", "dark"), ("zh", "light"), ("zh", "dark")]
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_nothing_overflows(tab: Page, app: str, path: str) -> None:
-    visit(tab, f"{app}/{path}")
-    if CHARTS.get(path, 2):
-        expect_charts(tab, CHARTS.get(path, 2))
+def expect_no_overflow(tab: Page) -> None:
     for width, height in SIZES:
         tab.set_viewport_size({"width": width, "height": height})
         # The page's own frame scrolls, not the document.
@@ -387,22 +384,30 @@ def test_nothing_overflows(tab: Page, app: str, path: str) -> None:
         )
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+def serious(tab: Page) -> list[str]:
+    found = Axe().run(tab)
+    return [
+        f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"
+        for violation in found.response["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize(("language", "theme"), READERS)
 @pytest.mark.parametrize("path", PATHS)
-def test_axe_finds_nothing_serious(chromium: Browser, app: str, path: str, theme: str) -> None:
+def test_every_reader_is_served(
+    chromium: Browser, app: str, path: str, language: str, theme: str
+) -> None:
+    """Both languages, light and dark: no exception, no serious violation, no sideways scrolling."""
     context = chromium.new_context(
         viewport={"width": 1440, "height": 900},
         color_scheme="dark" if theme == "dark" else "light",
     )
     tab = context.new_page()
-    visit(tab, f"{app}/{path}")
+    visit(tab, f"{app}/{path}{'?lang=zh' if language == 'zh' else ''}")
     if CHARTS.get(path, 2):
         expect_charts(tab, CHARTS.get(path, 2))
-    found = Axe().run(tab)
-    serious = [
-        f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"
-        for violation in found.response["violations"]
-        if violation["impact"] in ("serious", "critical")
-    ]
-    assert not serious
+    no_exception(tab)
+    assert not serious(tab)
+    expect_no_overflow(tab)
     context.close()

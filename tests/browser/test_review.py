@@ -1,0 +1,150 @@
+"""Design reviews: pins and their link, the presentation, the report that opens offline."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page, expect
+
+from browser.test_app import (
+    IDLE,
+    expect_charts,
+    expect_metric,
+    expect_no_overflow,
+    no_exception,
+    query,
+    serious,
+    visit,
+)
+
+PINS = [
+    ["half <b>the</b> chips", "n=8"],
+    ["int4", "w=int4"],
+    ["H100", "chip=h100-sxm&n=8&f=operators"],
+]
+
+
+def with_pins(app: str, path: str = "", **more: str) -> str:
+    pins = json.dumps(PINS, separators=(",", ":"))
+    return f"{app}/{path}?{urlencode({'pins': pins, **more})}"
+
+
+def test_a_scenario_is_pinned_and_compared(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/?n=8")
+    tab.get_by_role("button", name="Pin", exact=False).first.click()
+    tab.get_by_label("Name", exact=True).fill("Eight")
+    tab.get_by_label("Name", exact=True).press("Enter")
+    tab.get_by_role("button", name="Pin this scenario").click()
+    expect(tab).to_have_url(re.compile("pins="))
+    tab.wait_for_selector(IDLE)
+    assert query(tab)["pins"] == ['[["Eight","n=8"]]']
+    tab.keyboard.press("Escape")
+    tab.get_by_role("link", name="Compare").first.click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Which is better, and why?")
+    slider = tab.get_by_test_id("stSidebar").get_by_role("slider", name="Chips")
+    slider.focus()
+    slider.press("ArrowRight")
+    expect_charts(tab, 3)
+    expect(tab.get_by_text("From A, now at batch 32, to B, Eight at batch 32")).to_be_visible()
+    place = tab.locator(".js-plotly-plot").first.evaluate(
+        "gd => { const a = gd._fullLayout, d = gd._fullData[0], i = 10, b = gd"
+        ".getBoundingClientRect(); return [b.left + a.xaxis._offset + a.xaxis.d2p(d.x[i]),"
+        " b.top + a.yaxis._offset + a.yaxis.d2p(d.y[i]), +d.text[i]]; }"
+    )
+    for _ in range(2):
+        tab.mouse.move(place[0], place[1])
+        tab.mouse.click(place[0], place[1])
+        tab.wait_for_selector(IDLE)
+    words = f"From A, now at batch {place[2]}, to B, now at batch {place[2]}"
+    expect(tab.get_by_text(words)).to_be_visible()
+    tab.locator(".st-key-pin-remove-0").get_by_role("button").first.click()
+    expect(tab.get_by_text("Nothing is pinned yet")).to_be_visible()
+    tab.wait_for_selector(IDLE)
+    assert "pins" not in query(tab)
+    no_exception(tab)
+
+
+def test_a_presentation_in_chinese_with_three_pins_opens_the_same(
+    tab: Page, chromium: Browser, app: str
+) -> None:
+    visit(tab, with_pins(app, view="present", lang="zh", slide="compare"))
+    expect_charts(tab, 1)
+    expect(tab.get_by_test_id("stSidebar")).to_be_hidden()
+    # What was sent on is what was opened.
+    clean = chromium.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    visit(clean, tab.url)
+    expect_charts(clean, 1)
+    for page in (tab, clean):
+        shown = page.get_by_test_id("stMain").inner_text()
+        assert "half <b>the</b> chips" in shown
+        assert re.search("[\u4e00-\u9fff]", page.get_by_role("heading", level=1).inner_text())
+        no_exception(page)
+    assert clean.get_by_test_id("stMain").inner_text() == tab.get_by_test_id("stMain").inner_text()
+    assert query(clean) == query(tab)
+    clean.context.close()
+
+
+def test_keys_lead_through_the_presentation(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/?view=present")
+    expect_charts(tab, 1)
+    expect(tab.get_by_role("heading", level=1)).to_have_text("How long is one decode step?")
+    assert not serious(tab)
+    tab.keyboard.press("ArrowRight")
+    expect(tab).to_have_url(re.compile("slide=frontier"))
+    expect(tab.get_by_role("heading", level=1)).to_have_text(
+        "How does latency trade for throughput?"
+    )
+    tab.keyboard.press("ArrowLeft")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("How long is one decode step?")
+    tab.keyboard.press("Escape")
+    expect_metric(tab, "Step time", "8.57 ms")
+    expect(tab.get_by_test_id("stSidebar")).to_be_visible()
+    tab.go_back()
+    expect_charts(tab, 1)
+    expect_no_overflow(tab)
+
+
+def test_the_report_opens_without_a_network(
+    tab: Page, chromium: Browser, app: str, tmp_path: Path
+) -> None:
+    visit(tab, with_pins(app))
+    tab.get_by_role("button", name="Report").first.click()
+    with tab.expect_download() as caught:
+        tab.get_by_role("button", name="Report, HTML").click()
+    file = tmp_path / "report.html"
+    caught.value.save_as(file)
+    context = chromium.new_context(offline=True)
+    report = context.new_page()
+    asked: list[str] = []
+    report.on("request", lambda request: asked.append(request.url))
+    report.on("pageerror", lambda error: asked.append(str(error)))
+    report.goto(file.as_uri())
+    expect(report.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    expect(report.locator(".js-plotly-plot")).to_have_count(9)
+    expect(report.get_by_text("One decode step takes 8.57 ms").first).to_be_visible()
+    expect(report.locator("pre")).to_contain_text("max(")
+    expect(report.get_by_text("half <b>the</b> chips").first).to_be_visible()
+    assert asked == [file.as_uri()]
+    # Paper: nothing is wider than the sheet.
+    report.emulate_media(media="print")
+    report.set_viewport_size({"width": 700, "height": 1000})
+    report.evaluate("dispatchEvent(new Event('beforeprint'))")
+    report.wait_for_function(
+        "() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    )
+    context.close()
+
+
+def test_the_sweep_is_a_table(tab: Page, app: str, tmp_path: Path) -> None:
+    visit(tab, app)
+    tab.get_by_role("button", name="Report").first.click()
+    with tab.expect_download() as caught:
+        tab.get_by_role("button", name="Sweep over batches").click()
+    file = tmp_path / "sweep.csv"
+    caught.value.save_as(file)
+    head, *rows = file.read_text().splitlines()
+    assert head.startswith("batch (sequences),step_time (s),")
+    assert "32,0.00857" in "\n".join(rows)
