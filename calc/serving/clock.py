@@ -1,0 +1,184 @@
+"""How long the steps of a replica take, at the scenario's fidelity, for sequences of any lengths.
+
+`decode.step_time` times a batch of equal contexts. A served batch has many, so its step is taken
+apart into what depends on the batch alone and a share of each sequence,
+
+.. math:: T = T_0(B) + g(B) \\sum_i a(S_i)
+
+with both read off `decode.step_time`, so that a batch of equal contexts takes exactly its time at
+``bound``. At ``operators`` the sum is exact too as long as attention of all sequences is on the
+same side of its roofline; where links hide behind work (`link_overlap`), or a cache is split by
+batch, shares of different batches differ in shape and the sum is off by less than the share of
+attention in what is hidden.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calc import decode, prefill
+from calc.layout import Layout
+from calc.scenario import FIELDS, Quantity, Scenario
+from calc.serving.errors import ServingError
+
+Array = NDArray[np.float64]
+_CHUNK = "chunk attention"
+
+
+class Clock:
+    """Step and prompt times of one replica.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What runs on what; its batch, context and lengths are not used.
+    longest : int
+        Longest context that will be asked for [token].
+    most : int
+        Largest batch that will be asked for [sequence].
+
+    Raises
+    ------
+    ServingError
+        If the chip has no published rate, or no link that the layout needs.
+    """
+
+    def __init__(self, scenario: Scenario, longest: int, most: int) -> None:
+        batches = FIELDS["batch"]
+        assert isinstance(batches, Quantity)
+        self.scenario, self.longest = scenario, longest
+        self.most = int(min(most, batches.high))
+        sizes = np.arange(1, self.most + 1)
+        empty = decode.step_time(scenario, batch=sizes, context=0).total
+        full = decode.step_time(scenario, batch=sizes, context=longest).total
+        alone = decode.step_time(scenario, batch=1, context=np.arange(longest + 1)).total
+        if not np.isfinite(empty).all() or not np.isfinite(alone).all():
+            raise ServingError(
+                f"{scenario.chip.name} has no published rate for {scenario.compute_format.name}, "
+                "or no link that the layout needs: its steps cannot be timed."
+            )
+        share = alone - alone[0]
+        each = share[-1] if share[-1] > 0 else 1.0
+        gain = (full - empty) / (sizes * each)
+        # Time of a step with so many sequences without their shares, and what multiplies those.
+        self.fixed: list[float] = [0.0, *empty.tolist()]
+        self.gain: list[float] = [1.0, *gain.tolist()]
+        self.share = share
+        # Sum of the shares of all contexts below one.
+        self.shares = np.concatenate([[0.0], np.cumsum(share)])
+        self._prompts: dict[tuple[int, int], float] = {}
+        self._chunk_rows: dict[int, list[float]] = {}
+        self.lanes = int(prefill.concurrency(scenario))
+
+    @cached_property
+    def slope(self) -> float:
+        """Share of each further token of context where that is constant [s]; nan where not."""
+        if self.longest < 1:
+            return 0.0
+        steps = np.diff(self.share)
+        slope = float(self.share[-1]) / self.longest
+        return slope if np.allclose(steps, slope, rtol=1e-6, atol=0) else math.nan
+
+    def step(self, contexts: Array) -> float:
+        """Time of one step of sequences with these contexts [s]."""
+        size = len(contexts)
+        return self.fixed[size] + self.gain[size] * float(self.share[contexts].sum())
+
+    # Prompts
+
+    def learn_prompts(self, prompts: NDArray[np.int64], known: NDArray[np.int64] | int = 0) -> None:
+        """Time many prompts in one call, to be looked up later."""
+        pairs = np.unique(np.stack(np.broadcast_arrays(prompts, known), axis=-1), axis=0)
+        times = prefill.prompt_time(self.scenario, pairs[:, 0], pairs[:, 1]).total
+        keys = zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True)
+        self._prompts.update(zip(keys, np.ravel(times).tolist(), strict=True))
+
+    def prompt(self, length: int, known: int = 0) -> float:
+        """Time to read a prompt of which so many tokens are cached [s]."""
+        time = self._prompts.get((length, known))
+        if time is None:
+            time = float(prefill.prompt_time(self.scenario, length, known).total)
+            self._prompts[length, known] = time
+        return time
+
+    # Chunks of prompts beside a decode step
+
+    def chunks(self, batch: int, parts: list[tuple[int, int]]) -> float:
+        """What chunks add to a step of `batch` sequences [s].
+
+        Parameters
+        ----------
+        batch : int
+            Sequences that decode; without any, chunks are prompts of which a part is known.
+        parts : list of (before, size)
+            Of each chunk the prompt tokens read before it and its own.
+
+        References
+        ----------
+        `prefill.chunked_step`, formulas.md F5.3.
+        """
+        if not batch:
+            return sum(self.prompt(before + size, before) for before, size in parts)
+        size = sum(size for _, size in parts)
+        return self._linear(batch, size) + sum(self._attention(*part) for part in parts)
+
+    def _linear(self, batch: int, size: int) -> float:
+        """What so many more tokens to multiply add to a step [s]."""
+        row = self._chunk_rows.get(batch)
+        if row is None or len(row) <= size:
+            most = 1 << max(size, 255).bit_length()
+            beside = replace(self.scenario, batch=batch)
+            step = prefill.chunked_step(beside, np.arange(most), np.zeros(most))
+            attention = sum(at.time for at in step.work.operators if at.name == _CHUNK)
+            row = np.maximum(step.total - step.total[0] - attention, 0.0).tolist()
+            self._chunk_rows[batch] = row
+        return row[size]
+
+    @cached_property
+    def _chunk_operators(self) -> list[tuple[list[float], list[float], float]]:
+        """Of each chunk attention: read and compute time of a prompt up to a length, overlap."""
+        s, lengths = self.scenario, np.arange(self.longest + 1.0)
+        none = np.zeros_like(lengths)
+        done = prefill.chunked_step(s, lengths * self._parts, none).work.operators
+        # What a chunk reads at ``bound`` is what came before it; one token's chunk shows it.
+        seen = prefill.chunked_step(s, none + 1, lengths).work.operators if self._bound else done
+        count = len(lengths)
+        return [
+            (_full(reads.read, count), _full(does.compute, count), does.overlap)
+            for reads, does in zip(seen, done, strict=True)
+            if does.name == _CHUNK
+        ]
+
+    @cached_property
+    def _bound(self) -> bool:
+        return self.scenario.fidelity == "bound"
+
+    @cached_property
+    def _parts(self) -> float:
+        """Micro-batches, each of which takes a part of a chunk along."""
+        return 1.0 if self._bound else float(Layout.of(self.scenario).micro_batches)
+
+    def _attention(self, before: int, size: int) -> float:
+        """Attention of one chunk [s]."""
+        after, total = before + size / self._parts, 0.0
+        for read, compute, overlap in self._chunk_operators:
+            moved = read[before] if self._bound else _at(read, after)
+            done = _at(compute, after) - compute[before]
+            total += max(moved, done) + (1 - overlap) * min(moved, done)
+        return total
+
+
+def _full(values: Array, count: int) -> list[float]:
+    return [float(value) for value in np.broadcast_to(values, (count,))]
+
+
+def _at(values: list[float], length: float) -> float:
+    """A value between two whole lengths, along a straight line."""
+    low = int(length)
+    part = length - low
+    return values[low] + part * (values[low + 1] - values[low]) if part else values[low]

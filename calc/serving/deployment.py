@@ -1,0 +1,180 @@
+"""Which replicas there are and which requests each of them gets."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from calc.serving.clock import Clock
+from calc.serving.errors import positive, whole
+from calc.serving.log import Log, Use
+from calc.serving.policies import Batching, Continuous
+from calc.serving.pool import Footprint, Relief
+from calc.serving.prefix import PrefixCache
+from calc.serving.replica import Replica
+from calc.serving.task import Fate, State, Task
+from calc.serving.traffic import Traffic
+
+MOST_REPLICAS = 64
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What a deployment has to work with: times, memory, requests, and where to write."""
+
+    clock: Clock
+    footprint: Footprint
+    relief: Relief
+    prefix: PrefixCache | None
+    traffic: Traffic
+    tasks: Sequence[Task]
+    log: Log
+    uses: list[Use]
+    replicas: list[Replica]
+
+    def serve(
+        self, name: str, batching: Batching, number: int, tasks: Sequence[Task]
+    ) -> Iterator[None]:
+        """Let one replica serve its requests."""
+        use = Use(name, self.footprint.total)
+        self.uses.append(use)
+        sessions = self.traffic.session.tolist()
+        replica = Replica(
+            self.clock, self.footprint, batching, self.relief, self.prefix, sessions,
+            self.traffic.system, tasks, self.log, use,
+        )  # fmt: skip
+        self.replicas.append(replica)
+        for task in tasks:
+            self.log.replica[task.request] = number
+        yield from replica.run()
+
+
+@runtime_checkable
+class Deployment(Protocol):
+    """Replicas, and the way of a request through them."""
+
+    @property
+    def name(self) -> str:
+        """What the field calls it."""
+
+    @property
+    def batching(self) -> Batching:
+        """Policy of the replicas that decode."""
+
+    @property
+    def replicas(self) -> int:
+        """How many there are, of the scenario's chips each."""
+
+    def serve(self, floor: Floor) -> Iterator[None]:
+        """Serve all requests; yields after every event."""
+
+
+@dataclass(frozen=True)
+class Colocated:
+    """Replicas that read prompts and decode.
+
+    With `affinity` all requests of a session go to the same replica, where their prefix is;
+    otherwise they go round. Neither looks at how busy a replica is.
+    """
+
+    batching: Batching
+    replicas: int = 1
+    affinity: bool = True
+
+    def __post_init__(self) -> None:
+        whole("The number of replicas", self.replicas, 1, MOST_REPLICAS)
+
+    @property
+    def name(self) -> str:
+        return self.batching.name
+
+    def serve(self, floor: Floor) -> Iterator[None]:
+        sessions = floor.traffic.session.tolist()
+        shares: list[list[Task]] = [[] for _ in range(self.replicas)]
+        for task in floor.tasks:
+            key = sessions[task.request] if self.affinity else task.request
+            shares[key % self.replicas].append(task)
+        for number, tasks in enumerate(shares):
+            yield from floor.serve(f"replica {number + 1}", self.batching, number, tasks)
+
+
+@dataclass(frozen=True)
+class Disaggregated:
+    """Replicas that read prompts, and others that decode.
+
+    A prompt goes to the first prefill replica that is free, and the first token comes from there.
+    Its cache follows at the `bandwidth` of each prefill replica's network [byte/s], layer by layer
+    behind the reading with `streaming`, and afterwards in one piece without; caches of one replica
+    follow each other. Decode replicas take turns. Memory of the prefill replicas is not counted,
+    and what is put out of a decode replica is read again there.
+
+    References
+    ----------
+    Seed 000 §6.9; formulas.md F8.8, F8.9.
+    """
+
+    prefill: int = 1
+    decode: int = 1
+    bandwidth: float = 50e9
+    streaming: bool = True
+    batching: Batching = field(default_factory=Continuous)
+    name: str = "disaggregated"
+
+    def __post_init__(self) -> None:
+        whole("The number of prefill replicas", self.prefill, 1, MOST_REPLICAS)
+        whole("The number of decode replicas", self.decode, 1, MOST_REPLICAS)
+        positive("The bandwidth between the pools", self.bandwidth, "B/s")
+
+    @property
+    def replicas(self) -> int:
+        return self.prefill + self.decode
+
+    def serve(self, floor: Floor) -> Iterator[None]:
+        shares: list[list[Task]] = [[] for _ in range(self.decode)]
+        for turn, task in enumerate(self._read(floor)):
+            shares[turn % self.decode].append(task)
+            yield
+        for number, tasks in enumerate(shares):
+            yield from floor.serve(f"decode {number + 1}", self.batching, number, tasks)
+
+    def _read(self, floor: Floor) -> list[Task]:
+        """Requests that go on to decode, in the order in which their caches arrive."""
+        clock, log, s = floor.clock, floor.log, floor.clock.scenario
+        layers = s.model.layers
+        prompts = np.array([task.prompt for task in floor.tasks], dtype=float)
+        transfers = s.model.kv_bytes(prompts, s.kv_format) / self.bandwidth
+        servers = [(0.0, number) for number in range(self.prefill * clock.lanes)]
+        links = [0.0] * self.prefill
+        passed = []
+        for task, transfer in zip(floor.tasks, np.atleast_1d(transfers).tolist(), strict=True):
+            free, number = heapq.heappop(servers)
+            start, reading = max(free, task.ready), clock.prompt(task.prompt)
+            end = start + reading
+            heapq.heappush(servers, (end, number))
+            request = task.request
+            log.admitted[request], log.first[request] = start, end
+            log.intervals.append((request, int(State.WAITING), task.ready, start))
+            log.intervals.append((request, int(State.PREFILL), start, end))
+            task.produced = 1
+            if task.output == 1:
+                log.produced[request] = task.width
+                log.end(request, Fate.FINISHED, end)
+                continue
+            # What layers before the last have sent while the next was read is hidden (F8.9).
+            hidden = reading * (layers - 1) / layers if self.streaming else 0.0
+            link = number % self.prefill
+            arrived = max(end + max(0.0, transfer - hidden), links[link] + transfer)
+            links[link] = arrived
+            log.intervals.append((request, int(State.TRANSFER), end, arrived))
+            task.ready = task.since = arrived
+            task.fetch = 0.0
+            passed.append(task)
+        return sorted(passed, key=_ready)
+
+
+def _ready(task: Task) -> tuple[float, int]:
+    return task.ready, task.request

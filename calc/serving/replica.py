@@ -1,0 +1,368 @@
+"""One replica from its first request to its last token: the event loop.
+
+Between two events (a request that may start comes, a sequence ends, blocks run out) the batch stays
+as it is, and the loop goes to the next event in one step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from calc.serving.batch import Batch
+from calc.serving.clock import Clock
+from calc.serving.log import Log, Use
+from calc.serving.policies import Batching
+from calc.serving.pool import Footprint, Pool, Relief
+from calc.serving.prefix import PrefixCache, Trie
+from calc.serving.task import Fate, State, Task
+
+# Share of the blocks that a request must leave free to start beside others, so that those can go
+# on for a while.
+WATERMARK = 0.01
+
+
+class Replica:
+    """A replica and the requests that come to it.
+
+    Parameters
+    ----------
+    clock : Clock
+        Times of its steps.
+    footprint : Footprint
+        Its memory.
+    batching, relief
+        When requests start, and what happens when blocks run out.
+    prefix : PrefixCache, optional
+        Where prefixes are kept.
+    sessions, system
+        Session of every request of the traffic, and tokens of the system prompt.
+    tasks : sequence of Task
+        Its requests in the order in which they come.
+    log : Log
+        Where it writes down what happens.
+    use : Use
+        Where it writes down how full its memory is.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        footprint: Footprint,
+        batching: Batching,
+        relief: Relief,
+        prefix: PrefixCache | None,
+        sessions: Sequence[int],
+        system: int,
+        tasks: Sequence[Task],
+        log: Log,
+        use: Use,
+    ) -> None:
+        self.clock, self.footprint, self.batching, self.relief = clock, footprint, batching, relief
+        self.log, self.use, self._sessions = log, use, sessions
+        self.now, self.waiting, self._reading_width = 0.0, 0, 0
+        self.pool, self.batch = Pool(footprint.total), Batch(clock, footprint)
+        self.queue: deque[Task] = deque()
+        self.reading: list[Task] = []
+        self._leaving: list[Task] = []
+        self._tasks, self._next = tasks, 0
+        self._prefix = prefix
+        self._trie = Trie(system // footprint.tokens) if prefix else None
+        self._outside = prefix is not None and math.isfinite(prefix.limit)
+        self._spare = WATERMARK * footprint.total
+
+    # What a policy sees
+
+    @property
+    def occupied(self) -> int:
+        """Slots in use."""
+        return len(self.batch) + self._reading_width
+
+    @property
+    def oldest(self) -> float:
+        """When the first in the queue came [s]."""
+        return self.queue[0].ready if self.queue else math.inf
+
+    @property
+    def upcoming(self) -> float:
+        """When the next request comes [s]."""
+        return self._tasks[self._next].ready if self._next < len(self._tasks) else math.inf
+
+    # The loop
+
+    def run(self) -> Iterator[None]:
+        """Serve all requests; yields after every event."""
+        while True:
+            self._arrive()
+            self._admit()
+            if self.reading:
+                self.batching.reading.advance(self)
+            elif self.batch.tasks:
+                self._decode()
+            elif self._leaving:
+                self._leave_together()
+            elif not self._rest():
+                return
+            self._note_use()
+            yield
+
+    def _arrive(self) -> None:
+        while self._next < len(self._tasks) and self._tasks[self._next].ready <= self.now:
+            task = self._tasks[self._next]
+            self._next += 1
+            self.queue.append(task)
+            self.waiting += task.width
+
+    def _admit(self) -> None:
+        quota = self.batching.quota(self)
+        while self.queue and self.queue[0].width <= quota:
+            # A batch that leaves together starts together too.
+            if not (self.batching.together or self.batching.reading.takes(self)):
+                return
+            task = self.queue[0]
+            if not self._take(task):
+                if not self.relief.turns_away:
+                    return
+                self._from_queue()
+                self._reject(task)
+                continue
+            self._from_queue()
+            quota -= task.width
+            self._start(task)
+
+    def _from_queue(self) -> None:
+        self.waiting -= self.queue.popleft().width
+
+    def _take(self, task: Task) -> bool:
+        """Take the blocks that a task starts with, if there are so many."""
+        context = task.next_context
+        need = self.footprint.blocks(task.prompt, context, task.width)
+        hit = self._hit(task) if self._trie and task.fetch < 0 else 0
+        own, session = need, self._sessions[task.request]
+        if hit and self._trie and not self._outside:
+            own += self._trie.unheld(session, hit) - hit
+        if own + self._first_growth(task) + self._kept_free() > self.pool.free:
+            return False
+        self.pool.take(own, task.width * int(self.footprint.table[context]))
+        task.read = hit * self.footprint.tokens
+        if hit and self._trie and not self._outside:
+            self._trie.hold(session, hit)
+            task.hit = hit
+        self._keep_spare()
+        return True
+
+    def _first_growth(self, task: Task) -> int:
+        """Blocks that the first step of a task begins."""
+        context = task.next_context
+        after = min(context + 1, task.prompt + task.output - 1)
+        return task.width * int(self.footprint.table[after] - self.footprint.table[context])
+
+    def _kept_free(self) -> float:
+        """Blocks that the others need free, at least those of their next step.
+
+        Without them a newcomer would take what an older one needs to move at all, be put out for
+        it, and come back for ever.
+        """
+        if not self.occupied:
+            return 0
+        next_step = self.batch.growth(1) + sum(self._first_growth(task) for task in self.reading)
+        return max(self._spare, next_step)
+
+    def _hit(self, task: Task) -> int:
+        """Whole blocks of the prompt that are cached, never all of it (formulas.md F8.10)."""
+        assert self._trie is not None
+        most = (task.prompt - 1) // self.footprint.tokens
+        return self._trie.find(self._sessions[task.request], most)
+
+    def _start(self, task: Task) -> None:
+        log, request = self.log, task.request
+        if math.isnan(log.admitted[request]):
+            log.admitted[request] = self.now
+        if task.fetch >= 0:
+            # Its cache is brought back; the batch waits for the copy.
+            self.now += task.fetch
+            task.fetch = -1.0
+            self._turn(task, State.DECODE)
+            self.batch.join(task)
+            return
+        self._turn(task, State.PREFILL)
+        if task.read and self._prefix:
+            log.found += task.read
+            if self._outside:
+                blocks = task.read / self.footprint.tokens
+                self.now += blocks * self.footprint.bytes / self._prefix.bandwidth
+        if log.preemptions[request]:
+            log.reread += task.to_read - task.read
+        log.asked += task.prompt
+        self.reading.append(task)
+        self._reading_width += task.width
+
+    def done_reading(self, tasks: Sequence[Task]) -> None:
+        """Give prompts that are read their next token, and let them decode."""
+        for task in tasks:
+            self.reading.remove(task)
+            self._reading_width -= task.width
+            task.produced += 1
+            if math.isnan(self.log.first[task.request]):
+                self.log.first[task.request] = self.now
+            self._keep_prefix(task, task.prompt)
+            self._turn(task, State.DECODE)
+            if task.produced == task.output:
+                self._end(task)
+            else:
+                self.batch.join(task)
+
+    # Decoding
+
+    def _decode(self) -> None:
+        steps = self.batch.steps_to_end()
+        steps = self.batch.steps_within(self.pool.free, steps)
+        if not steps:
+            self._relieve()
+            return
+        wake = self.batching.wake(self)
+        if wake < math.inf:
+            steps = self.batch.steps_until(wake - self.now, steps)
+        self.advance(steps)
+        self.finish_due()
+
+    def make_room(self, steps: int) -> bool:
+        """Whether blocks allow so many steps; if not, somebody is put out."""
+        if self.batch.steps_within(self.pool.free, steps) == steps:
+            return True
+        self._relieve()
+        return False
+
+    def advance(self, steps: int) -> None:
+        """Let the batch take so many steps."""
+        self.log.steps[len(self.batch)] = self.log.steps.get(len(self.batch), 0) + steps
+        self.log.slot_steps += steps * self.batch.size
+        grown = self.batch.growth(steps)
+        self.now += self.batch.advance(steps)
+        if grown:
+            self.pool.take(grown)
+            self._keep_spare()
+
+    def finish_due(self) -> None:
+        """Let go of the sequences that have all their tokens."""
+        for task in self.batch.due():
+            self.batch.leave(task, idle=self.batching.together)
+            self._end(task, joined=True)
+
+    def _end(self, task: Task, *, joined: bool = False) -> None:
+        """A task has all its tokens: its blocks are free, its slot where nobody waits."""
+        if self._trie:
+            # The latest token has no position in the cache.
+            self._keep_prefix(task, task.context)
+        self._release(task, task.context)
+        self.log.produced[task.request] = task.output * task.width
+        if not self.batching.together:
+            self._close(task)
+            return
+        if not joined:
+            self.batch.wait(task)
+        self._leaving.append(task)
+
+    def _leave_together(self) -> None:
+        for task in self._leaving:
+            self._close(task)
+        self._leaving.clear()
+        self.batch.dismiss()
+
+    def _close(self, task: Task) -> None:
+        self._turn(task, State.DECODE)
+        self.log.end(task.request, Fate.FINISHED, self.now)
+
+    # Memory
+
+    def _release(self, task: Task, context: int) -> None:
+        own = self.footprint.blocks(task.prompt, context, task.width) - task.hit
+        if task.hit and self._trie:
+            own += self._trie.release(self._sessions[task.request], task.hit)
+            task.hit = 0
+        self.pool.give(own, task.width * int(self.footprint.table[context]))
+
+    def _keep_prefix(self, task: Task, tokens: int) -> None:
+        """Leave what a task has read or written for others with the same beginning."""
+        if not self._trie or not self._prefix:
+            return
+        session = self._sessions[task.request]
+        whole = tokens // self.footprint.tokens
+        if self._outside:
+            found = self._trie.find(session, whole)
+            self._trie.extend(session, found, whole)
+            self._trie.shrink(int(self._prefix.limit / self.footprint.bytes))
+            return
+        reached = self._trie.extend(session, task.hit, whole)
+        if reached > task.hit:
+            # Blocks of its own become the cache's, and it holds them there.
+            self._trie.release(session, task.hit)
+            self._trie.hold(session, reached)
+            task.hit = reached
+
+    def _keep_spare(self) -> None:
+        """Throw away cached prefixes whose blocks are needed."""
+        if self._trie and not self._outside:
+            self._trie.shrink(self.pool.free)
+
+    def _relieve(self) -> None:
+        """Put out the request that came last."""
+        task = max((*self.batch.tasks, *self.reading), key=_request)
+        if task.ticket:
+            self.batch.leave(task)
+            blocks = self.footprint.blocks(task.prompt, task.context, task.width)
+            self._release(task, task.context)
+            if self.relief.bandwidth:
+                copy = blocks * self.footprint.bytes / self.relief.bandwidth
+                self._turn(task, State.PREEMPTED)
+                self.now += copy
+                task.fetch = copy
+        else:
+            self.reading.remove(task)
+            self._reading_width -= task.width
+            self._release(task, task.next_context)
+        if self.relief.turns_away:
+            self._reject(task)
+            return
+        if task.state != State.PREEMPTED:
+            self._turn(task, State.PREEMPTED)
+        task.read = 0
+        self.log.preemptions[task.request] += 1
+        self.queue.appendleft(task)
+        self.waiting += task.width
+
+    def _reject(self, task: Task) -> None:
+        self._turn(task, task.state)
+        self.log.produced[task.request] = task.produced * task.width
+        self.log.end(task.request, Fate.REJECTED, self.now)
+
+    # Time
+
+    def _rest(self) -> bool:
+        """Wait for what comes next; False if nothing does."""
+        wake = self.batching.wake(self)
+        if math.isinf(wake):
+            return False
+        self.now = max(self.now, wake)
+        return True
+
+    def _turn(self, task: Task, state: State) -> None:
+        """Write down what a task has been doing, and that it does something else from now on."""
+        if self.now > task.since:
+            self.log.intervals.append((task.request, int(task.state), task.since, self.now))
+        task.state, task.since = state, self.now
+
+    def _note_use(self) -> None:
+        batch, table = self.batch, self.footprint
+        filled = batch.weigh(table.filled[batch.contexts()]) - batch.doubled
+        for task in self.reading:
+            filled += max(float(table.filled[min(task.read, task.prompt)]) - task.hit, 0.0)
+        held = cached = 0
+        if self._trie and not self._outside:
+            held, cached = self._trie.held, self._trie.cached
+        self.use.note(self.now, self.pool.used, filled + held, cached - held)
+
+
+def _request(task: Task) -> int:
+    return task.request
