@@ -16,6 +16,7 @@ from scenarios import scenario
 from calc import Scenario, decode, memory, prefill, serving
 from calc.serving import Fate
 from calc.serving.policies import Batching
+from calc.serving.pool import Relief
 
 
 def with_room(s: Scenario, blocks: int) -> Scenario:
@@ -288,7 +289,7 @@ POLICIES: list[Batching] = [
     serving.Continuous(6),
     serving.ChunkedPrefill(6, budget=16),
 ]
-RELIEFS = {
+RELIEFS: dict[str, Relief] = {
     "reject": serving.Reject(), "recompute": serving.Recompute(), "swap": serving.Swap(2e9)
 }  # fmt: skip
 

@@ -140,7 +140,7 @@ class Clock:
         return row[size]
 
     @cached_property
-    def _chunk_operators(self) -> list[tuple[list[float], list[float], float]]:
+    def _chunk_operators(self) -> list[tuple[Array, Array, float]]:
         """Of each chunk attention: read and compute time of a prompt up to a length, overlap."""
         s, lengths = self.scenario, np.arange(self.longest + 1.0)
         none = np.zeros_like(lengths)
@@ -149,7 +149,11 @@ class Clock:
         seen = prefill.chunked_step(s, none + 1, lengths).work.operators if self._bound else done
         count = len(lengths)
         return [
-            (_full(reads.read, count), _full(does.compute, count), does.overlap)
+            (
+                np.broadcast_to(reads.read, (count,)),
+                np.broadcast_to(does.compute, (count,)),
+                does.overlap,
+            )
             for reads, does in zip(seen, done, strict=True)
             if does.name == _CHUNK
         ]
@@ -167,18 +171,14 @@ class Clock:
         """Attention of one chunk [s]."""
         after, total = before + size / self._parts, 0.0
         for read, compute, overlap in self._chunk_operators:
-            moved = read[before] if self._bound else _at(read, after)
-            done = _at(compute, after) - compute[before]
+            moved = _at(read, before if self._bound else after)
+            done = _at(compute, after) - _at(compute, before)
             total += max(moved, done) + (1 - overlap) * min(moved, done)
         return total
 
 
-def _full(values: Array, count: int) -> list[float]:
-    return [float(value) for value in np.broadcast_to(values, (count,))]
-
-
-def _at(values: list[float], length: float) -> float:
+def _at(values: Array, length: float) -> float:
     """A value between two whole lengths, along a straight line."""
     low = int(length)
-    part = length - low
-    return values[low] + part * (values[low + 1] - values[low]) if part else values[low]
+    part, value = length - low, float(values[low])
+    return value + part * (float(values[low + 1]) - value) if part else value

@@ -14,7 +14,7 @@ from calc.serving.errors import positive, whole
 from calc.serving.log import Log, Use
 from calc.serving.policies import Batching, Continuous
 from calc.serving.pool import Footprint, Relief
-from calc.serving.prefix import PrefixCache
+from calc.serving.prefix import PrefixCache, Trie
 from calc.serving.replica import Replica
 from calc.serving.task import Fate, State, Task
 from calc.serving.traffic import Traffic
@@ -109,7 +109,8 @@ class Disaggregated:
     A prompt goes to the first prefill replica that is free, and the first token comes from there.
     Its cache follows at the `bandwidth` of each prefill replica's network [byte/s], layer by layer
     behind the reading with `streaming`, and afterwards in one piece without; caches of one replica
-    follow each other. Decode replicas take turns. Memory of the prefill replicas is not counted,
+    follow each other. Decode replicas take turns. Prefixes are kept by prefill replicas, which
+    never see an answer. Memory of the prefill replicas is not counted,
     and what is put out of a decode replica is read again there.
 
     References
@@ -149,10 +150,12 @@ class Disaggregated:
         transfers = s.model.kv_bytes(prompts, s.kv_format) / self.bandwidth
         servers = [(0.0, number) for number in range(self.prefill * clock.lanes)]
         links = [0.0] * self.prefill
+        tries = [Trie(floor.traffic.system // floor.footprint.tokens) for _ in links]
         passed = []
         for task, transfer in zip(floor.tasks, np.atleast_1d(transfers).tolist(), strict=True):
             free, number = heapq.heappop(servers)
-            start, reading = max(free, task.ready), clock.prompt(task.prompt)
+            start = max(free, task.ready)
+            reading = self._reading(floor, task, tries[number % self.prefill])
             end = start + reading
             heapq.heappush(servers, (end, number))
             request = task.request
@@ -174,6 +177,27 @@ class Disaggregated:
             task.fetch = 0.0
             passed.append(task)
         return sorted(passed, key=_ready)
+
+    def _reading(self, floor: Floor, task: Task, trie: Trie) -> float:
+        """Time to read a prompt, what is cached of it left out [s].
+
+        All memory of a prefill replica beside the weights may keep prefixes.
+        """
+        clock, log, prefix, footprint = floor.clock, floor.log, floor.prefix, floor.footprint
+        log.asked += task.prompt
+        if not prefix:
+            log.passes.append(task.prompt)
+            return clock.prompt(task.prompt)
+        session = int(floor.traffic.session[task.request])
+        whole_blocks = task.prompt // footprint.tokens
+        found = trie.find(session, whole_blocks)
+        hit = min(found, (task.prompt - 1) // footprint.tokens)
+        trie.extend(session, found, whole_blocks)
+        trie.shrink(int(min(footprint.total, prefix.limit / footprint.bytes)))
+        known = hit * footprint.tokens
+        log.found += known
+        log.passes.append(task.prompt - known)
+        return hit * footprint.bytes / prefix.bandwidth + clock.prompt(task.prompt, known)
 
 
 def _ready(task: Task) -> tuple[float, int]:

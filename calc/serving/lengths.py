@@ -14,8 +14,8 @@ from calc.serving.errors import ServingError, positive
 Array = NDArray[np.float64]
 Tokens = NDArray[np.int64]
 
-# A prompt of the schema's longest and an output beside it.
-LONGEST = 1 << 22
+# Longer prompts or outputs are not served: times are tabulated for every context.
+LONGEST = 1 << 20
 
 
 class Lengths(Protocol):

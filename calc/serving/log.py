@@ -27,6 +27,8 @@ class Log:
         Decode steps by the number of slots in use.
     slot_steps : int
         Tokens that those steps made.
+    passes : list of int
+        Prompt tokens of every reading of weights that served no decode step.
     asked, found, reread : int
         Prompt tokens of all starts, those found in the prefix cache, and those read once more
         after having been put out.
@@ -42,6 +44,7 @@ class Log:
         self.replica = [0] * requests
         self.intervals: list[tuple[int, int, float, float]] = []
         self.steps: dict[int, int] = {}
+        self.passes: list[int] = []
         self.slot_steps = self.asked = self.found = self.reread = 0
         self.ends = 0
 

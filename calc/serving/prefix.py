@@ -110,9 +110,11 @@ class Trie:
             edge = self._edges.get(key)
             if edge is None:
                 edge = self._edges[key] = Edge()
+            self._edges.move_to_end(key)
+            if first + count <= reached:
+                continue
             if first + edge.length > reached:
                 break
-            self._edges.move_to_end(key)
             self.cached += count - edge.length
             edge.length = count
             reached = first + count

@@ -33,6 +33,8 @@ class WholePrompts:
         for task in tasks:
             first = task.prompt + task.produced
             time = clock.prompt(first, task.read)
+            if not task.produced:
+                replica.log.passes.append(first - task.read)
             # Further samples share the prompt and read what each has written itself.
             if task.produced and task.width > 1:
                 time += (task.width - 1) * clock.prompt(first, task.prompt)
@@ -70,6 +72,8 @@ class Chunks:
         extra = replica.clock.chunks(len(batch), parts)
         if batch.tasks:
             replica.advance(1)
+        else:
+            replica.log.passes.extend(size for _, size in parts)
         replica.now += extra
         replica.done_reading(done)
         replica.finish_due()

@@ -101,6 +101,8 @@ class Run:
         Decode steps by the number of slots in use.
     slot_steps : int
         Tokens that those steps made: each slot that still had something to say makes one.
+    passes : array
+        Prompt tokens of every reading of weights that served no decode step.
     asked, found, reread : int
         Prompt tokens of all starts; those found in the prefix cache; those read again after
         having been put out [token].
@@ -125,6 +127,7 @@ class Run:
     memory: tuple[MemoryUse, ...]
     steps: Mapping[int, int]
     slot_steps: int
+    passes: Counts
     asked: int
     found: int
     reread: int

@@ -233,16 +233,20 @@ def _mfu(run: Run) -> float:
 
 
 def _mbu(run: Run) -> float:
-    """Weights of every decode step and of every prompt, cache read by steps and left by prompts."""
+    """Bytes that had to move over all that could.
+
+    Weights of every decode step and of prompts read apart from those; cache that steps read and
+    prompts leave.
+    """
     s, (read, steps) = run.scenario, _forward(run)
     if not run.duration > 0:
         return math.nan
     sizes = np.array(list(run.steps) or [1], dtype=float)
     counts = np.array(list(run.steps.values()) or [0], dtype=float)
-    prompts = read[read > 0].astype(float)
+    prompts, passes = read[read > 0].astype(float), run.passes.astype(float)
     # A dense model reads the same for any tokens: one figure for all.
     weights = float((s.model.params_read(sizes, s.routing_skew) * counts).sum())
-    weights += float((s.model.params_read(prompts, s.routing_skew) * np.ones_like(prompts)).sum())
+    weights += float((s.model.params_read(passes, s.routing_skew) * np.ones_like(passes)).sum())
     reads = np.cumsum(s.model.kv_bytes_read(np.arange(run.traffic.longest + 1), s.kv_format))
     reads = np.concatenate([[0.0], np.broadcast_to(reads, (run.traffic.longest + 1,))])
     start = run.traffic.prompt

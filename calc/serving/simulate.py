@@ -108,14 +108,14 @@ def _tasks(
     elif large.any():
         worst = int(np.argmax(blocks))
         notices.append(
-            f"{int(large.sum()):,} requests are rejected: they need more cache than there is. "
+            f"Rejected for want of cache: {int(large.sum()):,} of {len(traffic):,} requests. "
             f"Request {worst + 1:,} needs {int(blocks[worst]):,} blocks of {footprint.tokens:,} "
             f"tokens, and the replica has {footprint.total:,}."
         )
     if long.any():
         notices.append(
-            f"{int(long.sum()):,} requests are rejected: they are longer than the "
-            f"{kept.longest:,.0f} tokens reserved for each."
+            f"Rejected for their length: {int(long.sum()):,} of {len(traffic):,} requests. "
+            f"They are longer than the {kept.longest:,.0f} tokens reserved for each."
         )
     tasks = []
     rows = zip(
@@ -168,6 +168,7 @@ def _run(
         ),
         steps=dict(sorted(log.steps.items())),
         slot_steps=log.slot_steps,
+        passes=np.array(log.passes, dtype=np.int64),
         asked=log.asked,
         found=log.found,
         reread=log.reread,

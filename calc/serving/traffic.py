@@ -18,6 +18,7 @@ Tokens = NDArray[np.int64]
 
 MOST_REQUESTS = 200_000
 MOST_SAMPLES = 256
+MOST_TOKENS = 1 << 21
 MOST_TURNS = 100
 
 
@@ -63,6 +64,11 @@ class Traffic:
         if min(self.prompt.min(), self.output.min()) < 1:
             raise ServingError("A prompt or an output is shorter than one token.")
         whole("The number of samples", self.samples, 1, MOST_SAMPLES)
+        if self.longest > MOST_TOKENS:
+            raise ServingError(
+                f"A request may take {self.longest:,} tokens over all its samples; "
+                f"the limit is {MOST_TOKENS:,}."
+            )
 
     def __len__(self) -> int:
         return len(self.arrival)
