@@ -39,7 +39,7 @@ def constant(requests: int, arrivals: Any, prompt: int, output: int, **more: Any
 )  # fmt: skip
 def test_static_batches_leave_slots_idle(batch: int, answers: Any, expected: float) -> None:
     traffic = serving.generate(
-        600 * batch, serving.AtOnce(), serving.Constant(100), answers, seed=1
+        max(20_000, 600 * batch), serving.AtOnce(), serving.Constant(100), answers, seed=1
     )
     run = serving.simulate(scenario("llama-3-8b"), traffic, serving.Static(batch))
     assert_allclose(run.slot_efficiency, expected, rtol=0.02)
@@ -198,8 +198,11 @@ def test_chunks_take_the_time_of_the_prefill_page() -> None:
         s = scenario(fidelity=fidelity, batch=32, context=8192)
         clock = serving.Clock(s, 20_000, 64)
         for before, size in [(0, 512), (512, 512), (7680, 512), (100, 7)]:
-            step = clock.step(np.full(32, 8192)) + clock.chunks(32, [(before, size)])
-            assert_allclose(step, prefill.chunked_step(s, size, before).total, rtol=1e-9)
+            work, links = clock.chunks(32, [(before, size)])
+            step = clock.step(np.full(32, 8192))
+            assert_allclose(
+                step + work + links, prefill.chunked_step(s, size, before).total, rtol=1e-9
+            )
 
 
 # FORMULAS F8.8 with constant lengths: the split of eight replicas that serves the most.
@@ -490,7 +493,7 @@ def test_deployments_that_cannot_be() -> None:
             prefix=serving.SpareMemory(),
         )
     with pytest.raises(ServingError, match="not in order"):
-        serving.Traffic(np.array([1.0, 0.0]), np.ones(2), np.ones(2), 1.0, np.arange(2))
+        serving.Traffic(np.array([1.0, 0.0]), np.array([1, 1]), np.array([1, 1]), 1.0, np.arange(2))
 
 
 @pytest.mark.parametrize("model", [

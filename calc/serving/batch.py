@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,6 @@ class Batch:
         self._width = np.zeros(16, dtype=np.int64)
         self._ends: list[tuple[int, int, Task]] = []
         self._slope = clock.slope
-        self._first = float(clock.share[0])
 
     def __len__(self) -> int:
         """Slots in use."""
@@ -132,8 +132,8 @@ class Batch:
             return float(values @ self._width[: len(self.tasks)])
         return float(values.sum())
 
-    def elapsed(self, steps: int) -> float:
-        """Time of so many steps from here [s]."""
+    def busy(self, steps: int) -> float:
+        """Work of so many steps from here, without messages [s]."""
         clock, size = self.clock, len(self)
         fixed = steps * (clock.fixed[size] + clock.gain[size] * self._idle_share)
         if not math.isnan(self._slope):
@@ -144,10 +144,37 @@ class Batch:
         grown = clock.shares[at + steps] - clock.shares[at]
         return fixed + clock.gain[size] * self.weigh(grown)
 
+    def elapsed(self, steps: int) -> float:
+        """Time of so many steps from here [s]."""
+        clock, links = self.clock, self.clock.links[len(self)]
+        busy = self.busy(steps)
+        time = busy + steps * (links + clock.overhead)
+        if clock.hides and links:
+            time -= clock.hides * self._shorter(steps, busy, links)
+        return time
+
+    def _shorter(self, steps: int, busy: float, links: float) -> float:
+        """Sum of the shorter of work and messages over steps, whose work grows [s]."""
+        if busy - self.busy(steps - 1) <= links:
+            return busy
+        low, high = 0, steps
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.busy(middle) - self.busy(middle - 1) <= links:
+                low = middle
+            else:
+                high = middle
+        return self.busy(low) + (steps - low) * links
+
+    def elapsed_beside(self, chunks: Sequence[tuple[int, int]]) -> float:
+        """Time of one step that takes chunks of prompts along [s]."""
+        busy, links = self.clock.chunks(len(self), chunks)
+        return self.clock.together(self.busy(1) + busy, self.clock.links[len(self)] + links)
+
     def steps_until(self, time: float, most: int) -> int:
         """Fewest steps that take at least so long, at least one and at most `most`."""
         low, high = 0, most
-        if not math.isnan(self._slope):
+        if not (math.isnan(self._slope) or self.clock.hides):
             low, high = self._near(time, most)
         while high - low > 1:
             middle = (low + high) // 2
@@ -188,9 +215,3 @@ class Batch:
             else:
                 high = middle
         return low
-
-    def advance(self, steps: int) -> float:
-        """Take so many steps; returns their time [s]."""
-        time = self.elapsed(steps)
-        self.step += steps
-        return time

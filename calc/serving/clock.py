@@ -3,18 +3,19 @@
 `decode.step_time` times a batch of equal contexts. A served batch has many, so its step is taken
 apart into what depends on the batch alone and a share of each sequence,
 
-.. math:: T = T_0(B) + g(B) \\sum_i a(S_i)
+.. math:: T_\\mathrm{busy} = T_0(B) + g(B) \\sum_i a(S_i)
 
-with both read off `decode.step_time`, so that a batch of equal contexts takes exactly its time at
-``bound``. At ``operators`` the sum is exact too as long as attention of all sequences is on the
-same side of its roofline; where links hide behind work (`link_overlap`), or a cache is split by
-batch, shares of different batches differ in shape and the sum is off by less than the share of
-attention in what is hidden.
+with both read off `decode.step_time`, and links beside it that depend on the batch alone, so that a
+batch of equal contexts takes exactly its time (within 1 % where `kv_sharding` is ``batch`` and
+layers split their caches in different ways). At ``operators`` sequences on different sides of
+attention's roofline are each charged their longer side, as if they were read one after another:
+the longer side of their sums, which one kernel for all could reach, is no longer than that.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -54,40 +55,50 @@ class Clock:
         self.scenario, self.longest = scenario, longest
         self.most = int(min(most, batches.high))
         sizes = np.arange(1, self.most + 1)
-        empty = decode.step_time(scenario, batch=sizes, context=0).total
-        full = decode.step_time(scenario, batch=sizes, context=longest).total
-        alone = decode.step_time(scenario, batch=1, context=np.arange(longest + 1)).total
-        if not np.isfinite(empty).all() or not np.isfinite(alone).all():
+        alone = decode.step_time(scenario, batch=1, context=np.arange(longest + 1)).busy
+        alone = np.broadcast_to(alone, (longest + 1,))
+        # Where attention starts afresh at chunks, the shortest context is not the quickest.
+        quick, slow = int(np.argmin(alone)), int(np.argmax(alone))
+        empty = decode.step_time(scenario, batch=sizes, context=quick)
+        full = decode.step_time(scenario, batch=sizes, context=slow).busy
+        if not np.isfinite(empty.total).all() or not np.isfinite(alone).all():
             raise ServingError(
                 f"{scenario.chip.name} has no published rate for {scenario.compute_format.name}, "
                 "or no link that the layout needs: its steps cannot be timed."
             )
-        share = alone - alone[0]
-        each = share[-1] if share[-1] > 0 else 1.0
-        gain = (full - empty) / (sizes * each)
-        # Time of a step with so many sequences without their shares, and what multiplies those.
-        self.fixed: list[float] = [0.0, *empty.tolist()]
+        share = alone - alone[quick]
+        each = share[slow] if share[slow] > 0 else 1.0
+        gain = (full - empty.busy) / (sizes * each)
+        # By batch: what is the same for any contexts, what multiplies their shares, and messages.
+        self.fixed: list[float] = [0.0, *np.broadcast_to(empty.busy, sizes.shape).tolist()]
         self.gain: list[float] = [1.0, *gain.tolist()]
+        self.links: list[float] = [0.0, *empty.communication.tolist()]
+        self.overhead = float(np.max(empty.overhead))
+        self.hides = empty.link_overlap if any(self.links) else 0.0
         self.share = share
         # Sum of the shares of all contexts below one.
         self.shares = np.concatenate([[0.0], np.cumsum(share)])
         self._prompts: dict[tuple[int, int], float] = {}
-        self._chunk_rows: dict[int, list[float]] = {}
+        self._chunk_rows: dict[int, tuple[list[float], list[float]]] = {}
         self.lanes = int(prefill.concurrency(scenario))
 
     @cached_property
     def slope(self) -> float:
-        """Share of each further token of context where that is constant [s]; nan where not."""
-        if self.longest < 1:
-            return 0.0
+        """Share of each token of context where they are all alike [s]; nan where not."""
         steps = np.diff(self.share)
         slope = float(self.share[-1]) / self.longest
-        return slope if np.allclose(steps, slope, rtol=1e-6, atol=0) else math.nan
+        alike = self.share[0] == 0 and np.allclose(steps, slope, rtol=1e-8, atol=0)
+        return slope if alike else math.nan
 
-    def step(self, contexts: Array) -> float:
+    def together(self, busy: float, links: float) -> float:
+        """A step of so much work and so many messages, part of which may hide [s]."""
+        return busy + links - self.hides * min(busy, links) + self.overhead
+
+    def step(self, contexts: NDArray[np.int64]) -> float:
         """Time of one step of sequences with these contexts [s]."""
         size = len(contexts)
-        return self.fixed[size] + self.gain[size] * float(self.share[contexts].sum())
+        shares = self.gain[size] * float(self.share[contexts].sum())
+        return self.together(self.fixed[size] + shares, self.links[size])
 
     # Prompts
 
@@ -108,36 +119,39 @@ class Clock:
 
     # Chunks of prompts beside a decode step
 
-    def chunks(self, batch: int, parts: list[tuple[int, int]]) -> float:
-        """What chunks add to a step of `batch` sequences [s].
+    def chunks(self, batch: int, parts: Sequence[tuple[int, int]]) -> tuple[float, float]:
+        """Work and messages that chunks add to a step of `batch` sequences [s].
 
         Parameters
         ----------
         batch : int
-            Sequences that decode; without any, chunks are prompts of which a part is known.
-        parts : list of (before, size)
+            Sequences that decode, at least one: without any a chunk is a prompt of which a part is
+            known.
+        parts : sequence of (before, size)
             Of each chunk the prompt tokens read before it and its own.
 
         References
         ----------
         `prefill.chunked_step`, formulas.md F5.3.
         """
-        if not batch:
-            return sum(self.prompt(before + size, before) for before, size in parts)
         size = sum(size for _, size in parts)
-        return self._linear(batch, size) + sum(self._attention(*part) for part in parts)
-
-    def _linear(self, batch: int, size: int) -> float:
-        """What so many more tokens to multiply add to a step [s]."""
         row = self._chunk_rows.get(batch)
-        if row is None or len(row) <= size:
-            most = 1 << max(size, 255).bit_length()
-            beside = replace(self.scenario, batch=batch)
-            step = prefill.chunked_step(beside, np.arange(most), np.zeros(most))
-            attention = sum(at.time for at in step.work.operators if at.name == _CHUNK)
-            row = np.maximum(step.total - step.total[0] - attention, 0.0).tolist()
-            self._chunk_rows[batch] = row
-        return row[size]
+        if row is None or len(row[0]) <= size:
+            row = self._chunk_rows[batch] = self._chunk_row(batch, size)
+        attention = sum(self._attention(*part) for part in parts)
+        return row[0][size] + attention, row[1][size]
+
+    def _chunk_row(self, batch: int, size: int) -> tuple[list[float], list[float]]:
+        """What more tokens to multiply and to send add, for 0 to at least `size` of them [s]."""
+        most = 1 << max(size, 255).bit_length()
+        beside = replace(self.scenario, batch=batch)
+        step = prefill.chunked_step(beside, np.arange(most), np.zeros(most))
+        attention = sum(at.time for at in step.work.operators if at.name == _CHUNK)
+        work = np.broadcast_to(step.busy - attention, (most,))
+        return (
+            np.maximum(work - work[0], 0.0).tolist(),
+            (step.communication - step.communication[0]).tolist(),
+        )
 
     @cached_property
     def _chunk_operators(self) -> list[tuple[Array, Array, float]]:

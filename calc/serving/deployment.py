@@ -39,13 +39,13 @@ class Floor:
     def serve(
         self, name: str, batching: Batching, number: int, tasks: Sequence[Task]
     ) -> Iterator[None]:
-        """Let one replica serve its requests."""
+        """Let one replica, of a name and a number, serve its requests."""
         use = Use(name, self.footprint.total)
         self.uses.append(use)
         sessions = self.traffic.session.tolist()
         replica = Replica(
             self.clock, self.footprint, batching, self.relief, self.prefix, sessions,
-            self.traffic.system, tasks, self.log, use,
+            self.traffic.system, tasks, self.log, use, number,
         )  # fmt: skip
         self.replicas.append(replica)
         for task in tasks:
@@ -66,8 +66,8 @@ class Deployment(Protocol):
         """Policy of the replicas that decode."""
 
     @property
-    def replicas(self) -> int:
-        """How many there are, of the scenario's chips each."""
+    def names(self) -> tuple[str, ...]:
+        """Of the replicas by number, of the scenario's chips each."""
 
     def serve(self, floor: Floor) -> Iterator[None]:
         """Serve all requests; yields after every event."""
@@ -92,6 +92,10 @@ class Colocated:
     def name(self) -> str:
         return self.batching.name
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"replica {number + 1}" for number in range(self.replicas))
+
     def serve(self, floor: Floor) -> Iterator[None]:
         sessions = floor.traffic.session.tolist()
         shares: list[list[Task]] = [[] for _ in range(self.replicas)]
@@ -99,7 +103,7 @@ class Colocated:
             key = sessions[task.request] if self.affinity else task.request
             shares[key % self.replicas].append(task)
         for number, tasks in enumerate(shares):
-            yield from floor.serve(f"replica {number + 1}", self.batching, number, tasks)
+            yield from floor.serve(self.names[number], self.batching, number, tasks)
 
 
 @dataclass(frozen=True)
@@ -131,16 +135,19 @@ class Disaggregated:
         positive("The bandwidth between the pools", self.bandwidth, "B/s")
 
     @property
-    def replicas(self) -> int:
-        return self.prefill + self.decode
+    def names(self) -> tuple[str, ...]:
+        return (
+            *(f"prefill {number + 1}" for number in range(self.prefill)),
+            *(f"decode {number + 1}" for number in range(self.decode)),
+        )
 
     def serve(self, floor: Floor) -> Iterator[None]:
         shares: list[list[Task]] = [[] for _ in range(self.decode)]
         for turn, task in enumerate(self._read(floor)):
             shares[turn % self.decode].append(task)
             yield
-        for number, tasks in enumerate(shares):
-            yield from floor.serve(f"decode {number + 1}", self.batching, number, tasks)
+        for number, tasks in enumerate(shares, self.prefill):
+            yield from floor.serve(self.names[number], self.batching, number, tasks)
 
     def _read(self, floor: Floor) -> list[Task]:
         """Requests that go on to decode, in the order in which their caches arrive."""
@@ -155,13 +162,14 @@ class Disaggregated:
         for task, transfer in zip(floor.tasks, np.atleast_1d(transfers).tolist(), strict=True):
             free, number = heapq.heappop(servers)
             start = max(free, task.ready)
-            reading = self._reading(floor, task, tries[number % self.prefill])
+            where = number % self.prefill
+            reading = self._reading(floor, task, tries[where])
             end = start + reading
             heapq.heappush(servers, (end, number))
             request = task.request
             log.admitted[request], log.first[request] = start, end
-            log.intervals.append((request, int(State.WAITING), task.ready, start))
-            log.intervals.append((request, int(State.PREFILL), start, end))
+            log.intervals.append((request, int(State.WAITING), task.ready, start, where))
+            log.intervals.append((request, int(State.PREFILL), start, end, where))
             task.produced = 1
             if task.output == 1:
                 log.produced[request] = task.width
@@ -169,10 +177,9 @@ class Disaggregated:
                 continue
             # What layers before the last have sent while the next was read is hidden (F8.9).
             hidden = reading * (layers - 1) / layers if self.streaming else 0.0
-            link = number % self.prefill
-            arrived = max(end + max(0.0, transfer - hidden), links[link] + transfer)
-            links[link] = arrived
-            log.intervals.append((request, int(State.TRANSFER), end, arrived))
+            arrived = max(end + max(0.0, transfer - hidden), links[where] + transfer)
+            links[where] = arrived
+            log.intervals.append((request, int(State.TRANSFER), end, arrived, where))
             task.ready = task.since = arrived
             task.fetch = 0.0
             passed.append(task)

@@ -21,8 +21,8 @@ class Log:
         When each was taken from the queue, had its first token and ended [s]; nan before.
     fate, preemptions, produced, replica : list of int
         How each ended, how often it was put out, tokens it got, which replica served it.
-    intervals : list of (request, state, start, end)
-        Stretches of one state [s].
+    intervals : list of (request, state, start, end, replica)
+        Stretches of one state [s], and where the request was.
     steps : dict
         Decode steps by the number of slots in use.
     slot_steps : int
@@ -42,7 +42,7 @@ class Log:
         self.preemptions = [0] * requests
         self.produced = [0] * requests
         self.replica = [0] * requests
-        self.intervals: list[tuple[int, int, float, float]] = []
+        self.intervals: list[tuple[int, int, float, float, int]] = []
         self.steps: dict[int, int] = {}
         self.passes: list[int] = []
         self.slot_steps = self.asked = self.found = self.reread = 0

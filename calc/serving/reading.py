@@ -69,11 +69,12 @@ class Chunks:
                 done.append(task)
             if not left:
                 break
-        extra = replica.clock.chunks(len(batch), parts)
         if batch.tasks:
-            replica.advance(1)
+            replica.advance(1, parts)
         else:
-            replica.log.passes.extend(size for _, size in parts)
-        replica.now += extra
+            # Nobody decodes: each chunk is a prompt of which a part is known.
+            for before, size in parts:
+                replica.now += replica.clock.prompt(before + size, before)
+                replica.log.passes.append(size)
         replica.done_reading(done)
         replica.finish_due()

@@ -44,6 +44,8 @@ class Replica:
         Where it writes down what happens.
     use : Use
         Where it writes down how full its memory is.
+    number : int
+        Which replica it is.
     """
 
     def __init__(
@@ -58,9 +60,10 @@ class Replica:
         tasks: Sequence[Task],
         log: Log,
         use: Use,
+        number: int,
     ) -> None:
         self.clock, self.footprint, self.batching, self.relief = clock, footprint, batching, relief
-        self.log, self.use, self._sessions = log, use, sessions
+        self.log, self.use, self._sessions, self._number = log, use, sessions, number
         self.now, self.waiting, self._reading_width = 0.0, 0, 0
         self.pool, self.batch = Pool(footprint.total), Batch(clock, footprint)
         self.queue: deque[Task] = deque()
@@ -234,12 +237,14 @@ class Replica:
         self._relieve()
         return False
 
-    def advance(self, steps: int) -> None:
-        """Let the batch take so many steps."""
+    def advance(self, steps: int, chunks: Sequence[tuple[int, int]] = ()) -> None:
+        """Let the batch take so many steps, or one step that takes chunks of prompts along."""
         self.log.steps[len(self.batch)] = self.log.steps.get(len(self.batch), 0) + steps
         self.log.slot_steps += steps * self.batch.size
         grown = self.batch.growth(steps)
-        self.now += self.batch.advance(steps)
+        batch = self.batch
+        self.now += batch.elapsed_beside(chunks) if chunks else batch.elapsed(steps)
+        batch.step += steps
         if grown:
             self.pool.take(grown)
             self._keep_spare()
@@ -350,7 +355,8 @@ class Replica:
     def _turn(self, task: Task, state: State) -> None:
         """Write down what a task has been doing, and that it does something else from now on."""
         if self.now > task.since:
-            self.log.intervals.append((task.request, int(task.state), task.since, self.now))
+            row = (task.request, int(task.state), task.since, self.now, self._number)
+            self.log.intervals.append(row)
         task.state, task.since = state, self.now
 
     def _note_use(self) -> None:

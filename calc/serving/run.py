@@ -21,23 +21,32 @@ Counts = NDArray[np.int64]
 class Intervals:
     """Stretches in which a request did one thing: arrays of one length.
 
-    `request` is its row in the traffic, `state` a `State`, `start` and `end` times [s].
+    `request` is its row in the traffic, `state` a `State`, `start` and `end` times [s], `replica`
+    the number of the replica that had it, see `Run.names`.
     """
 
     request: Counts
     state: Counts
     start: Array
     end: Array
+    replica: Counts
 
     def of(self, state: State) -> Intervals:
         """Those of one state."""
-        at = self.state == state
-        return Intervals(self.request[at], self.state[at], self.start[at], self.end[at])
+        return self._where(self.state == state)
 
     def upto(self, requests: int) -> Intervals:
         """Those of the first so many requests."""
-        at = self.request < requests
-        return Intervals(self.request[at], self.state[at], self.start[at], self.end[at])
+        return self._where(self.request < requests)
+
+    def on(self, replica: int) -> Intervals:
+        """Those of one replica."""
+        return self._where(self.replica == replica)
+
+    def _where(self, at: NDArray[np.bool_]) -> Intervals:
+        return Intervals(
+            self.request[at], self.state[at], self.start[at], self.end[at], self.replica[at]
+        )
 
     def running(self) -> tuple[Array, Counts]:
         """Times [s], and how many of the intervals are open from each to the next."""
@@ -86,8 +95,8 @@ class Run:
     ----------
     scenario, traffic, name
         What was simulated, and what the policy is called.
-    replicas : int
-        Of the scenario's chips each.
+    names : tuple of str
+        Of the replicas by number, of the scenario's chips each.
     admitted, first, ended : array of shape (requests,)
         When each was taken from the queue, had its first token, and ended [s]; nan where it never
         did.
@@ -115,7 +124,7 @@ class Run:
     scenario: Scenario
     traffic: Traffic
     name: str
-    replicas: int
+    names: tuple[str, ...]
     admitted: Array
     first: Array
     ended: Array
@@ -180,7 +189,7 @@ class Run:
     @property
     def chips(self) -> int:
         """Chips of all replicas."""
-        return self.replicas * self.scenario.n_chips
+        return len(self.names) * self.scenario.n_chips
 
     @cached_property
     def mean_batch(self) -> float:

@@ -101,6 +101,19 @@ def goodput(good: int, duration: float) -> float:
     return good / duration if duration > 0 else math.nan
 
 
+def knee(rates: ArrayLike, goodputs: ArrayLike, share: float = 0.9) -> float:
+    """The highest rate up to which at least a `share` of the requests keeps the limits.
+
+    nan if not even the lowest does. Both arrays are in requests per second, rates rising.
+
+    >>> knee([1, 2, 4, 8], [1.0, 1.9, 3.7, 2.0])
+    4.0
+    """
+    asked, good = np.asarray(rates, dtype=float), np.asarray(goodputs, dtype=float)
+    kept = np.cumprod(good >= share * asked).astype(bool)
+    return float(asked[kept][-1]) if kept.any() else math.nan
+
+
 @dataclass(frozen=True)
 class Service:
     """The figures of a run.

@@ -146,12 +146,12 @@ def _run(
     scenario: Scenario, deployment: Deployment, floor: Floor, stopped: bool, notices: Sequence[str]
 ) -> Run:
     log = floor.log
-    columns = np.array(log.intervals, dtype=float).reshape(-1, 4).T
+    columns = np.array(log.intervals, dtype=float).reshape(-1, 5).T
     return Run(
         scenario=scenario,
         traffic=floor.traffic,
         name=deployment.name,
-        replicas=deployment.replicas,
+        names=deployment.names,
         admitted=np.array(log.admitted),
         first=np.array(log.first),
         ended=np.array(log.ended),
@@ -160,7 +160,11 @@ def _run(
         produced=np.array(log.produced),
         replica=np.array(log.replica),
         intervals=Intervals(
-            columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2], columns[3]
+            columns[0].astype(np.int64),
+            columns[1].astype(np.int64),
+            columns[2],
+            columns[3],
+            columns[4].astype(np.int64),
         ),
         memory=tuple(
             MemoryUse(use.name, use.total, replica.pool.peak, *use.arrays())
