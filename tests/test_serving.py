@@ -19,7 +19,7 @@ from test_serving_steps import with_room
 
 from calc import cost, decode, metrics, paging, prefill, serving
 from calc.serving import ServingError, State, queueing
-from calc.serving.prefix import Trie
+from calc.serving.trie import Trie
 
 LONG_RUN = 40_000
 
@@ -39,7 +39,7 @@ def constant(requests: int, arrivals: Any, prompt: int, output: int, **more: Any
 )  # fmt: skip
 def test_static_batches_leave_slots_idle(batch: int, answers: Any, expected: float) -> None:
     traffic = serving.generate(
-        max(20_000, 600 * batch), serving.AtOnce(), serving.Constant(100), answers, seed=1
+        max(20_000, 300 * batch), serving.AtOnce(), serving.Constant(100), answers, seed=1
     )
     run = serving.simulate(scenario("llama-3-8b"), traffic, serving.Static(batch))
     assert_allclose(run.slot_efficiency, expected, rtol=0.02)
@@ -106,7 +106,7 @@ def test_contexts_average_over_time() -> None:
     """FORMULAS F8.3, F8.7, F8.11: P + E[G²] / 2 E[G], and what contiguous pieces leave empty."""
     s = scenario("llama-3-8b")
     traffic = serving.generate(
-        20_000, serving.Poisson(20.0), serving.Constant(161), serving.Exponential(338), seed=3
+        10_000, serving.Poisson(20.0), serving.Constant(161), serving.Exponential(338), seed=3
     )
     fits = traffic.output <= 2048 - 161
     assert_allclose(queueing.mean_context(161, traffic.output), 161 + 338, rtol=0.02)
@@ -492,6 +492,11 @@ def test_deployments_that_cannot_be() -> None:
             serving.Continuous(),
             prefix=serving.SpareMemory(),
         )
+    with pytest.raises(ServingError, match="they need paged memory"):
+        serving.simulate(
+            scenario(), traffic, serving.Continuous(), memory=serving.Contiguous(100),
+            prefix=serving.SpareMemory(),
+        )  # fmt: skip
     with pytest.raises(ServingError, match="not in order"):
         serving.Traffic(np.array([1.0, 0.0]), np.array([1, 1]), np.array([1, 1]), 1.0, np.arange(2))
 

@@ -18,6 +18,7 @@ from calc import Scenario, decode, serving
 from calc.serving import Fate, State, deployment
 from calc.serving.batch import Batch
 from calc.serving.pool import Footprint
+from calc.serving.prefix import SpareBlocks
 from calc.serving.replica import Replica
 from calc.serving.task import Task
 
@@ -92,20 +93,22 @@ class Watch:
         monkeypatch.setattr(deployment, "Replica", Watched)
 
     def check(self, replica: Replica) -> None:
-        pool, batch, trie = replica.pool, replica.batch, replica._trie
+        pool, batch = replica.store.pool, replica.batch
         assert 0 <= pool.used <= pool.total
         assert pool.references >= 0
         assert replica.occupied <= replica.batching.slots
         contexts = [task.prompt + task.output - (task.end - batch.step) - 1 for task in batch.tasks]
         assert_array_equal(batch.contexts(), contexts)
         held = sum(
-            replica.footprint.blocks(task.prompt, context, task.width) - task.hit
+            replica.store.footprint.blocks(task.prompt, context, task.width) - task.hit
             for task, context in zip(batch.tasks, contexts, strict=True)
         ) + sum(
-            replica.footprint.blocks(task.prompt, task.next_context, task.width) - task.hit
+            replica.store.footprint.blocks(task.prompt, task.next_context, task.width) - task.hit
             for task in replica.reading
         )
-        if trie and not replica._outside:
+        kept = replica.store.prefixes
+        if isinstance(kept, SpareBlocks):
+            trie = kept.trie
             assert trie.held == sum(edge.held for edge in trie._edges.values())
             assert trie.cached == sum(edge.length for edge in trie._edges.values())
             assert trie.cached - trie.held <= pool.free
@@ -114,10 +117,10 @@ class Watch:
 
     def at_the_end(self) -> None:
         for replica in self.seen:
-            assert replica.pool.used == replica.pool.references == 0
+            assert replica.store.pool.used == replica.store.pool.references == 0
             assert not replica.batch.tasks and not len(replica.batch)
             assert not replica.queue and not replica.reading
-            assert replica._trie is None or replica._trie.held == 0
+            assert replica.store.prefixes.held == 0
 
 
 @settings(max_examples=250)
@@ -139,6 +142,8 @@ def test_conservation(
     )
     with pytest.MonkeyPatch.context() as patch:
         watch = Watch(patch)
+        if isinstance(prefix, serving.SpareMemory) and isinstance(kept, serving.Contiguous):
+            kept = serving.Paged()
         run = serving.simulate(s, traffic, policy, memory=kept, relief=relief, prefix=prefix)
         watch.at_the_end()
     # Every request ends exactly once.

@@ -82,6 +82,11 @@ class Clock:
         self._chunk_rows: dict[int, tuple[list[float], list[float]]] = {}
         self.lanes = int(prefill.concurrency(scenario))
 
+    def covers(self, scenario: Scenario, longest: int, most: int) -> bool:
+        """Whether it times a scenario, contexts so long and batches so large."""
+        same = self.scenario is scenario or self.scenario == scenario
+        return same and self.longest >= longest and self.most >= most
+
     @cached_property
     def slope(self) -> float:
         """Share of each token of context where they are all alike [s]; nan where not."""

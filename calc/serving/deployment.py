@@ -14,8 +14,9 @@ from calc.serving.errors import positive, whole
 from calc.serving.log import Log, Use
 from calc.serving.policies import Batching, Continuous
 from calc.serving.pool import Footprint, Relief
-from calc.serving.prefix import PrefixCache, Trie
+from calc.serving.prefix import NoPrefixes, PrefixCache
 from calc.serving.replica import Replica
+from calc.serving.store import Store
 from calc.serving.task import Fate, State, Task
 from calc.serving.traffic import Traffic
 
@@ -42,11 +43,10 @@ class Floor:
         """Let one replica, of a name and a number, serve its requests."""
         use = Use(name, self.footprint.total)
         self.uses.append(use)
-        sessions = self.traffic.session.tolist()
-        replica = Replica(
-            self.clock, self.footprint, batching, self.relief, self.prefix, sessions,
-            self.traffic.system, tasks, self.log, use, number,
-        )  # fmt: skip
+        system = self.traffic.system
+        prefixes = self.prefix.open(self.footprint, system) if self.prefix else NoPrefixes()
+        store = Store(self.footprint, prefixes)
+        replica = Replica(self.clock, store, batching, self.relief, tasks, self.log, use, number)
         self.replicas.append(replica)
         for task in tasks:
             self.log.replica[task.request] = number
@@ -97,10 +97,9 @@ class Colocated:
         return tuple(f"replica {number + 1}" for number in range(self.replicas))
 
     def serve(self, floor: Floor) -> Iterator[None]:
-        sessions = floor.traffic.session.tolist()
         shares: list[list[Task]] = [[] for _ in range(self.replicas)]
         for task in floor.tasks:
-            key = sessions[task.request] if self.affinity else task.request
+            key = task.session if self.affinity else task.request
             shares[key % self.replicas].append(task)
         for number, tasks in enumerate(shares):
             yield from floor.serve(self.names[number], self.batching, number, tasks)
@@ -157,13 +156,17 @@ class Disaggregated:
         transfers = s.model.kv_bytes(prompts, s.kv_format) / self.bandwidth
         servers = [(0.0, number) for number in range(self.prefill * clock.lanes)]
         links = [0.0] * self.prefill
-        tries = [Trie(floor.traffic.system // floor.footprint.tokens) for _ in links]
+        system = floor.traffic.system
+        kept = [
+            floor.prefix.open_apart(floor.footprint, system) if floor.prefix else NoPrefixes()
+            for _ in links
+        ]
         passed = []
         for task, transfer in zip(floor.tasks, np.atleast_1d(transfers).tolist(), strict=True):
             free, number = heapq.heappop(servers)
             start = max(free, task.ready)
             where = number % self.prefill
-            reading = self._reading(floor, task, tries[where])
+            reading = _reading(floor, task, kept[where])
             end = start + reading
             heapq.heappush(servers, (end, number))
             request = task.request
@@ -185,26 +188,16 @@ class Disaggregated:
             passed.append(task)
         return sorted(passed, key=_ready)
 
-    def _reading(self, floor: Floor, task: Task, trie: Trie) -> float:
-        """Time to read a prompt, what is cached of it left out [s].
 
-        All memory of a prefill replica beside the weights may keep prefixes.
-        """
-        clock, log, prefix, footprint = floor.clock, floor.log, floor.prefix, floor.footprint
-        log.asked += task.prompt
-        if not prefix:
-            log.passes.append(task.prompt)
-            return clock.prompt(task.prompt)
-        session = int(floor.traffic.session[task.request])
-        whole_blocks = task.prompt // footprint.tokens
-        found = trie.find(session, whole_blocks)
-        hit = min(found, (task.prompt - 1) // footprint.tokens)
-        trie.extend(session, found, whole_blocks)
-        trie.shrink(int(min(footprint.total, prefix.limit / footprint.bytes)))
-        known = hit * footprint.tokens
-        log.found += known
-        log.passes.append(task.prompt - known)
-        return hit * footprint.bytes / prefix.bandwidth + clock.prompt(task.prompt, known)
+def _reading(floor: Floor, task: Task, prefixes: NoPrefixes) -> float:
+    """Time to read a prompt on a prefill replica, what is cached of it left out [s]."""
+    hit = prefixes.find(task)
+    prefixes.keep(task, task.prompt)
+    known = hit * floor.footprint.tokens
+    floor.log.asked += task.prompt
+    floor.log.found += known
+    floor.log.passes.append(task.prompt - known)
+    return prefixes.read_time(hit) + floor.clock.prompt(task.prompt, known)
 
 
 def _ready(task: Task) -> tuple[float, int]:

@@ -162,7 +162,8 @@ class Footprint:
 
     `tokens` is what a block holds [token], `bytes` the same over all chips, `total` how many fit.
     `filled` is what the cache takes at each context, in blocks and not rounded, `table` what is
-    handed out, `shared` the full blocks of a prompt of each length, which samples share.
+    handed out, `shared` the full blocks of a prompt of each length, which samples share where
+    memory is `paged`.
     """
 
     tokens: int
@@ -171,6 +172,7 @@ class Footprint:
     filled: Array
     table: Blocks
     shared: Blocks
+    paged: bool = True
 
     @classmethod
     def of(cls, scenario: Scenario, kept: Memory, longest: int) -> Footprint:
@@ -207,7 +209,7 @@ class Footprint:
         table = kept.table(filled)
         paged = isinstance(kept, Paged)
         shared = np.floor(np.round(filled, 9)).astype(np.int64) if paged else np.zeros_like(table)
-        return cls(s.kv_block, size, total, filled, table, shared)
+        return cls(s.kv_block, size, total, filled, table, shared, paged)
 
     @property
     def linear(self) -> bool:
@@ -225,8 +227,3 @@ class Footprint:
             return int(self.table[context])
         shared = int(self.shared[prompt])
         return shared + width * (int(self.table[context]) - shared)
-
-    def references(self, prompt: int, context: int, width: int) -> int:
-        """References to those blocks: shared ones count for each sample."""
-        del prompt
-        return width * int(self.table[context])

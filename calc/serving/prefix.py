@@ -1,175 +1,180 @@
-"""Prompts that begin alike: what of their cache is kept, found again and thrown away.
-
-Keys are whole blocks of tokens, so the cache is a trie of blocks. What requests share is known
-here (the system prompt, and the conversation before a turn), so chains of the trie that do not
-branch are kept as one edge with a length: one for the system prompt, and one below it for each
-session. Blocks are thrown away from the ends of edges, those least recently used first.
-"""
+"""Where prompts that begin alike leave their cache: nowhere, in spare blocks, or on a host."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
 from calc.serving.errors import ServingError, positive
+from calc.serving.pool import Footprint
+from calc.serving.task import Task
+from calc.serving.trie import Trie
 
-SYSTEM = -1
+
+class Prefixes(Protocol):
+    """Prefixes that one replica keeps.
+
+    `held` counts cached blocks of its memory that requests hold, `kept` those that nobody does.
+    """
+
+    @property
+    def held(self) -> int: ...
+
+    @property
+    def kept(self) -> int: ...
+
+    def find(self, task: Task) -> int:
+        """Whole blocks of a prompt that are cached, never all of it (formulas.md F8.10)."""
+
+    def saved(self, task: Task, blocks: int) -> int:
+        """Blocks fewer that a task takes if it holds the first so many, all cached."""
+
+    def hold(self, task: Task, blocks: int) -> None:
+        """Let a task hold the first so many, all cached."""
+
+    def release(self, task: Task) -> int:
+        """Take from a task what it holds; returns the blocks that nobody holds now."""
+
+    def keep(self, task: Task, tokens: int) -> None:
+        """Leave what a task has read or written for others with the same beginning."""
+
+    def shrink(self, free: int) -> None:
+        """Make do with so many blocks of the replica's memory beside those in use."""
+
+    def read_time(self, blocks: int) -> float:
+        """Time to bring so many blocks into the replica's memory [s]."""
 
 
-class Edge:
-    """Blocks in a row: how many are cached, and how many requests hold how many of them."""
+class NoPrefixes:
+    """Nothing is kept."""
 
-    __slots__ = ("holders", "length")
+    held = kept = 0
 
-    def __init__(self) -> None:
-        self.length = 0
-        self.holders: dict[int, int] = {}
+    def find(self, task: Task) -> int:
+        return 0
+
+    def saved(self, task: Task, blocks: int) -> int:
+        return 0
+
+    def hold(self, task: Task, blocks: int) -> None:
+        pass
+
+    def release(self, task: Task) -> int:
+        return 0
+
+    def keep(self, task: Task, tokens: int) -> None:
+        pass
+
+    def shrink(self, free: int) -> None:
+        pass
+
+    def read_time(self, blocks: int) -> float:
+        return 0.0
+
+
+class SpareBlocks:
+    """Prefixes stay where they are: requests share the blocks, and those in no use are spare."""
+
+    def __init__(self, tokens: int, system: int) -> None:
+        self._tokens, self.trie = tokens, Trie(system // tokens)
 
     @property
     def held(self) -> int:
-        """Blocks that some request holds."""
-        return max(self.holders, default=0)
+        return self.trie.held
 
-    def hold(self, blocks: int) -> int:
-        """Hold so many from the front; returns how many nobody held before."""
-        before = self.held
-        self.holders[blocks] = self.holders.get(blocks, 0) + 1
-        return max(blocks - before, 0)
+    @property
+    def kept(self) -> int:
+        return self.trie.cached - self.trie.held
 
-    def release(self, blocks: int) -> int:
-        """Let go of them; returns how many nobody holds now."""
-        before = self.held
-        self.holders[blocks] -= 1
-        if not self.holders[blocks]:
-            del self.holders[blocks]
-        return before - self.held
+    def find(self, task: Task) -> int:
+        return self.trie.find(task.session, (task.prompt - 1) // self._tokens)
 
+    def saved(self, task: Task, blocks: int) -> int:
+        return blocks - self.trie.unheld(task.session, blocks)
 
-class Trie:
-    """Edges by session, least recently used first, below that of the system prompt.
+    def hold(self, task: Task, blocks: int) -> None:
+        self.trie.hold(task.session, blocks)
+        task.hit = blocks
 
-    Parameters
-    ----------
-    system : int
-        Whole blocks of the system prompt; a session's edge starts behind them.
-    """
-
-    def __init__(self, system: int) -> None:
-        self.system = system
-        self.cached = self.held = self.thrown = 0
-        self._edges: OrderedDict[int, Edge] = OrderedDict()
-
-    def _path(self, session: int, blocks: int) -> list[tuple[int, int]]:
-        """Edges of the first blocks of a session's text, and how many are on each."""
-        path = [(SYSTEM, min(blocks, self.system))] if self.system else []
-        return [*path, (session, blocks - self.system)] if blocks > self.system else path
-
-    def find(self, session: int, most: int) -> int:
-        """How many of the first blocks of a session's text are cached, up to `most`."""
-        found = 0
-        for key, blocks in self._path(session, most):
-            edge = self._edges.get(key)
-            if edge is None:
-                break
-            self._edges.move_to_end(key)
-            found += min(edge.length, blocks)
-            if edge.length < blocks:
-                break
-        return found
-
-    def unheld(self, session: int, blocks: int) -> int:
-        """How many of the first blocks, all cached, nobody holds yet."""
-        return sum(
-            max(count - self._edges[key].held, 0) for key, count in self._path(session, blocks)
-        )
-
-    def hold(self, session: int, blocks: int) -> None:
-        """Hold the first blocks, all cached."""
-        if not blocks:
-            return
-        for key, count in self._path(session, blocks):
-            self.held += self._edges[key].hold(count)
-
-    def release(self, session: int, blocks: int) -> int:
-        """Let go of what was held; returns how many nobody holds now."""
-        if not blocks:
-            return 0
-        freed = sum(self._edges[key].release(n) for key, n in self._path(session, blocks))
-        self.held -= freed
+    def release(self, task: Task) -> int:
+        freed = self.trie.release(task.session, task.hit)
+        task.hit = 0
         return freed
 
-    def extend(self, session: int, start: int, blocks: int) -> int:
-        """Add blocks `start` to `blocks` of a session's text; returns up to which it is cached.
+    def keep(self, task: Task, tokens: int) -> None:
+        reached = self.trie.extend(task.session, task.hit, tokens // self._tokens)
+        if reached > task.hit:
+            # Blocks of its own become the cache's, and it holds them there.
+            self.trie.release(task.session, task.hit)
+            self.hold(task, reached)
 
-        Nothing is added where another request has added the same meanwhile.
-        """
-        reached = start
-        for key, count in self._path(session, blocks):
-            first = 0 if key == SYSTEM else self.system
-            edge = self._edges.get(key)
-            if edge is None:
-                edge = self._edges[key] = Edge()
-            self._edges.move_to_end(key)
-            if first + count <= reached:
-                continue
-            if first + edge.length > reached:
-                break
-            self.cached += count - edge.length
-            edge.length = count
-            reached = first + count
-        return reached
+    def shrink(self, free: int) -> None:
+        self.trie.shrink(free)
 
-    def shrink(self, most: int) -> None:
-        """Throw blocks away that nobody holds, until at most so many such are left."""
-        excess = self.cached - self.held - most
-        if excess <= 0:
-            return
-        emptied = []
-        for key, edge in self._edges.items():
-            if key != SYSTEM:
-                excess -= self._cut(edge, excess)
-                if not edge.length:
-                    emptied.append(key)
-            if not excess:
-                break
-        for key in emptied:
-            del self._edges[key]
-        # The system prompt is above every session: it goes last.
-        if excess and SYSTEM in self._edges:
-            self._cut(self._edges[SYSTEM], excess)
+    def read_time(self, blocks: int) -> float:
+        return 0.0
 
-    def _cut(self, edge: Edge, most: int) -> int:
-        out = min(edge.length - edge.held, most)
-        edge.length -= out
-        self.cached -= out
-        self.thrown += out
-        return out
+
+class Copies(NoPrefixes):
+    """Prefixes are copied to a memory apart, of a `limit` [byte], and read at a bandwidth [byte/s].
+
+    Writing the copies takes no time.
+    """
+
+    def __init__(self, footprint: Footprint, system: int, limit: float, bandwidth: float) -> None:
+        self._tokens, self._bytes = footprint.tokens, footprint.bytes
+        self.trie = Trie(system // footprint.tokens)
+        self._most, self._bandwidth = int(limit / footprint.bytes), bandwidth
+
+    def find(self, task: Task) -> int:
+        return self.trie.find(task.session, (task.prompt - 1) // self._tokens)
+
+    def keep(self, task: Task, tokens: int) -> None:
+        whole = tokens // self._tokens
+        self.trie.extend(task.session, self.trie.find(task.session, whole), whole)
+        self.trie.shrink(self._most)
+
+    def read_time(self, blocks: int) -> float:
+        return blocks * self._bytes / self._bandwidth
 
 
 class PrefixCache(Protocol):
     """Where prefixes are kept."""
 
-    @property
-    def bandwidth(self) -> float:
-        """At which they come back into the replica's memory [byte/s]; inf if they are there."""
+    def check(self, footprint: Footprint, model: str) -> None:
+        """Refuse what cannot be kept so."""
 
-    @property
-    def limit(self) -> float:
-        """Bytes that they may take outside the replica's memory; inf if they are inside."""
+    def open(self, footprint: Footprint, system: int) -> Prefixes:
+        """The prefixes of a replica that decodes, where prompts share `system` tokens."""
+
+    def open_apart(self, footprint: Footprint, system: int) -> Copies:
+        """Those of a replica that only reads prompts, whose memory has no other use."""
 
 
 @dataclass(frozen=True)
 class SpareMemory:
     """Prefixes stay in blocks of the replica's own memory that nobody needs."""
 
-    bandwidth: float = float("inf")
-    limit: float = float("inf")
+    def check(self, footprint: Footprint, model: str) -> None:
+        if not footprint.paged:
+            raise ServingError(
+                "Prefixes are shared by block: they need paged memory, or the host's."
+            )
+        _same_for_every_token(footprint, model)
+
+    def open(self, footprint: Footprint, system: int) -> Prefixes:
+        return SpareBlocks(footprint.tokens, system)
+
+    def open_apart(self, footprint: Footprint, system: int) -> Copies:
+        return Copies(footprint, system, footprint.total * footprint.bytes, math.inf)
 
 
 @dataclass(frozen=True)
 class HostMemory:
     """Prefixes are copied to host memory of a size [byte] and read back at a bandwidth [byte/s].
+
+    Each replica has its own.
 
     References
     ----------
@@ -183,10 +188,19 @@ class HostMemory:
         positive("The host memory of the prefix cache", self.limit, "B")
         positive("The bandwidth of the prefix cache", self.bandwidth, "B/s")
 
+    def check(self, footprint: Footprint, model: str) -> None:
+        _same_for_every_token(footprint, model)
 
-def check(linear: bool, model: str) -> None:
+    def open(self, footprint: Footprint, system: int) -> Prefixes:
+        return self.open_apart(footprint, system)
+
+    def open_apart(self, footprint: Footprint, system: int) -> Copies:
+        return Copies(footprint, system, self.limit, self.bandwidth)
+
+
+def _same_for_every_token(footprint: Footprint, model: str) -> None:
     """Refuse models whose cached prefix cannot be cut at any block."""
-    if not linear:
+    if not footprint.linear:
         raise ServingError(
             f"The prefix cache needs a cache that takes the same for every token: {model} has "
             "windows or a constant state."

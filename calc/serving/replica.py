@@ -14,8 +14,8 @@ from calc.serving.batch import Batch
 from calc.serving.clock import Clock
 from calc.serving.log import Log, Use
 from calc.serving.policies import Batching
-from calc.serving.pool import Footprint, Pool, Relief
-from calc.serving.prefix import PrefixCache, Trie
+from calc.serving.pool import Relief
+from calc.serving.store import Store
 from calc.serving.task import Fate, State, Task
 
 # Share of the blocks that a request must leave free to start beside others, so that those can go
@@ -30,14 +30,10 @@ class Replica:
     ----------
     clock : Clock
         Times of its steps.
-    footprint : Footprint
+    store : Store
         Its memory.
     batching, relief
         When requests start, and what happens when blocks run out.
-    prefix : PrefixCache, optional
-        Where prefixes are kept.
-    sessions, system
-        Session of every request of the traffic, and tokens of the system prompt.
     tasks : sequence of Task
         Its requests in the order in which they come.
     log : Log
@@ -51,29 +47,22 @@ class Replica:
     def __init__(
         self,
         clock: Clock,
-        footprint: Footprint,
+        store: Store,
         batching: Batching,
         relief: Relief,
-        prefix: PrefixCache | None,
-        sessions: Sequence[int],
-        system: int,
         tasks: Sequence[Task],
         log: Log,
         use: Use,
         number: int,
     ) -> None:
-        self.clock, self.footprint, self.batching, self.relief = clock, footprint, batching, relief
-        self.log, self.use, self._sessions, self._number = log, use, sessions, number
+        self.clock, self.store, self.batching, self.relief = clock, store, batching, relief
+        self.log, self.use, self._number = log, use, number
         self.now, self.waiting, self._reading_width = 0.0, 0, 0
-        self.pool, self.batch = Pool(footprint.total), Batch(clock, footprint)
+        self.batch = Batch(clock, store.footprint)
         self.queue: deque[Task] = deque()
         self.reading: list[Task] = []
         self._leaving: list[Task] = []
         self._tasks, self._next = tasks, 0
-        self._prefix = prefix
-        self._trie = Trie(system // footprint.tokens) if prefix else None
-        self._outside = prefix is not None and math.isfinite(prefix.limit)
-        self._spare = WATERMARK * footprint.total
 
     # What a policy sees
 
@@ -124,7 +113,7 @@ class Replica:
             if not (self.batching.together or self.batching.reading.takes(self)):
                 return
             task = self.queue[0]
-            if not self._take(task):
+            if not self.store.take(task, self._spare()):
                 if not self.relief.turns_away:
                     return
                 self._from_queue()
@@ -137,31 +126,7 @@ class Replica:
     def _from_queue(self) -> None:
         self.waiting -= self.queue.popleft().width
 
-    def _take(self, task: Task) -> bool:
-        """Take the blocks that a task starts with, if there are so many."""
-        context = task.next_context
-        need = self.footprint.blocks(task.prompt, context, task.width)
-        hit = self._hit(task) if self._trie and task.fetch < 0 else 0
-        own, session = need, self._sessions[task.request]
-        if hit and self._trie and not self._outside:
-            own += self._trie.unheld(session, hit) - hit
-        if own + self._first_growth(task) + self._kept_free() > self.pool.free:
-            return False
-        self.pool.take(own, task.width * int(self.footprint.table[context]))
-        task.read = hit * self.footprint.tokens
-        if hit and self._trie and not self._outside:
-            self._trie.hold(session, hit)
-            task.hit = hit
-        self._keep_spare()
-        return True
-
-    def _first_growth(self, task: Task) -> int:
-        """Blocks that the first step of a task begins."""
-        context = task.next_context
-        after = min(context + 1, task.prompt + task.output - 1)
-        return task.width * int(self.footprint.table[after] - self.footprint.table[context])
-
-    def _kept_free(self) -> float:
+    def _spare(self) -> float:
         """Blocks that the others need free, at least those of their next step.
 
         Without them a newcomer would take what an older one needs to move at all, be put out for
@@ -169,14 +134,8 @@ class Replica:
         """
         if not self.occupied:
             return 0
-        next_step = self.batch.growth(1) + sum(self._first_growth(task) for task in self.reading)
-        return max(self._spare, next_step)
-
-    def _hit(self, task: Task) -> int:
-        """Whole blocks of the prompt that are cached, never all of it (formulas.md F8.10)."""
-        assert self._trie is not None
-        most = (task.prompt - 1) // self.footprint.tokens
-        return self._trie.find(self._sessions[task.request], most)
+        next_step = self.batch.growth(1) + sum(map(self.store.first_growth, self.reading))
+        return max(WATERMARK * self.store.footprint.total, next_step)
 
     def _start(self, task: Task) -> None:
         log, request = self.log, task.request
@@ -190,11 +149,8 @@ class Replica:
             self.batch.join(task)
             return
         self._turn(task, State.PREFILL)
-        if task.read and self._prefix:
-            log.found += task.read
-            if self._outside:
-                blocks = task.read / self.footprint.tokens
-                self.now += blocks * self.footprint.bytes / self._prefix.bandwidth
+        log.found += task.read
+        self.now += self.store.prefixes.read_time(task.read // self.store.footprint.tokens)
         if log.preemptions[request]:
             log.reread += task.to_read - task.read
         log.asked += task.prompt
@@ -209,7 +165,7 @@ class Replica:
             task.produced += 1
             if math.isnan(self.log.first[task.request]):
                 self.log.first[task.request] = self.now
-            self._keep_prefix(task, task.prompt)
+            self.store.prefixes.keep(task, task.prompt)
             self._turn(task, State.DECODE)
             if task.produced == task.output:
                 self._end(task)
@@ -220,7 +176,7 @@ class Replica:
 
     def _decode(self) -> None:
         steps = self.batch.steps_to_end()
-        steps = self.batch.steps_within(self.pool.free, steps)
+        steps = self.batch.steps_within(self.store.free, steps)
         if not steps:
             self._relieve()
             return
@@ -232,22 +188,20 @@ class Replica:
 
     def make_room(self, steps: int) -> bool:
         """Whether blocks allow so many steps; if not, somebody is put out."""
-        if self.batch.steps_within(self.pool.free, steps) == steps:
+        if self.batch.steps_within(self.store.free, steps) == steps:
             return True
         self._relieve()
         return False
 
     def advance(self, steps: int, chunks: Sequence[tuple[int, int]] = ()) -> None:
         """Let the batch take so many steps, or one step that takes chunks of prompts along."""
-        self.log.steps[len(self.batch)] = self.log.steps.get(len(self.batch), 0) + steps
-        self.log.slot_steps += steps * self.batch.size
-        grown = self.batch.growth(steps)
-        batch = self.batch
+        batch, log = self.batch, self.log
+        log.steps[len(batch)] = log.steps.get(len(batch), 0) + steps
+        log.slot_steps += steps * batch.size
+        grown = batch.growth(steps)
         self.now += batch.elapsed_beside(chunks) if chunks else batch.elapsed(steps)
         batch.step += steps
-        if grown:
-            self.pool.take(grown)
-            self._keep_spare()
+        self.store.grow(grown)
 
     def finish_due(self) -> None:
         """Let go of the sequences that have all their tokens."""
@@ -257,10 +211,9 @@ class Replica:
 
     def _end(self, task: Task, *, joined: bool = False) -> None:
         """A task has all its tokens: its blocks are free, its slot where nobody waits."""
-        if self._trie:
-            # The latest token has no position in the cache.
-            self._keep_prefix(task, task.context)
-        self._release(task, task.context)
+        # The latest token has no position in the cache.
+        self.store.prefixes.keep(task, task.context)
+        self.store.release(task, task.context)
         self.log.produced[task.request] = task.output * task.width
         if not self.batching.together:
             self._close(task)
@@ -279,54 +232,25 @@ class Replica:
         self._turn(task, State.DECODE)
         self.log.end(task.request, Fate.FINISHED, self.now)
 
-    # Memory
-
-    def _release(self, task: Task, context: int) -> None:
-        own = self.footprint.blocks(task.prompt, context, task.width) - task.hit
-        if task.hit and self._trie:
-            own += self._trie.release(self._sessions[task.request], task.hit)
-            task.hit = 0
-        self.pool.give(own, task.width * int(self.footprint.table[context]))
-
-    def _keep_prefix(self, task: Task, tokens: int) -> None:
-        """Leave what a task has read or written for others with the same beginning."""
-        if not self._trie or not self._prefix:
-            return
-        session = self._sessions[task.request]
-        whole = tokens // self.footprint.tokens
-        if self._outside:
-            found = self._trie.find(session, whole)
-            self._trie.extend(session, found, whole)
-            self._trie.shrink(int(self._prefix.limit / self.footprint.bytes))
-            return
-        reached = self._trie.extend(session, task.hit, whole)
-        if reached > task.hit:
-            # Blocks of its own become the cache's, and it holds them there.
-            self._trie.release(session, task.hit)
-            self._trie.hold(session, reached)
-            task.hit = reached
-
-    def _keep_spare(self) -> None:
-        """Throw away cached prefixes whose blocks are needed."""
-        if self._trie and not self._outside:
-            self._trie.shrink(self.pool.free)
+    # Blocks run out
 
     def _relieve(self) -> None:
         """Put out the request that came last."""
+        footprint = self.store.footprint
         task = max((*self.batch.tasks, *self.reading), key=_request)
         if task.ticket:
             self.batch.leave(task)
-            blocks = self.footprint.blocks(task.prompt, task.context, task.width)
-            self._release(task, task.context)
+            blocks = footprint.blocks(task.prompt, task.context, task.width)
+            self.store.release(task, task.context)
             if self.relief.bandwidth:
-                copy = blocks * self.footprint.bytes / self.relief.bandwidth
+                copy = blocks * footprint.bytes / self.relief.bandwidth
                 self._turn(task, State.PREEMPTED)
                 self.now += copy
                 task.fetch = copy
         else:
             self.reading.remove(task)
             self._reading_width -= task.width
-            self._release(task, task.next_context)
+            self.store.release(task, task.next_context)
         if self.relief.turns_away:
             self._reject(task)
             return
@@ -360,14 +284,12 @@ class Replica:
         task.state, task.since = state, self.now
 
     def _note_use(self) -> None:
-        batch, table = self.batch, self.footprint
-        filled = batch.weigh(table.filled[batch.contexts()]) - batch.doubled
+        batch, filled_at = self.batch, self.store.footprint.filled
+        filled = batch.weigh(filled_at[batch.contexts()]) - batch.doubled
         for task in self.reading:
-            filled += max(float(table.filled[min(task.read, task.prompt)]) - task.hit, 0.0)
-        held = cached = 0
-        if self._trie and not self._outside:
-            held, cached = self._trie.held, self._trie.cached
-        self.use.note(self.now, self.pool.used, filled + held, cached - held)
+            filled += max(float(filled_at[min(task.read, task.prompt)]) - task.hit, 0.0)
+        prefixes = self.store.prefixes
+        self.use.note(self.now, self.store.pool.used, filled + prefixes.held, prefixes.kept)
 
 
 def _request(task: Task) -> int:

@@ -13,7 +13,7 @@ from calc.serving.deployment import Colocated, Deployment, Floor
 from calc.serving.log import Log
 from calc.serving.policies import Batching
 from calc.serving.pool import Footprint, Memory, Paged, Recompute, Relief
-from calc.serving.prefix import PrefixCache, check
+from calc.serving.prefix import PrefixCache
 from calc.serving.run import Intervals, MemoryUse, Run
 from calc.serving.task import Fate, Task
 from calc.serving.traffic import Traffic
@@ -55,7 +55,8 @@ def simulate(
     progress : callable, optional
         Called now and then with the share of requests that have ended; False stops the run.
     clock : Clock, optional
-        Of an earlier call of `clock_for`, to time a scenario once for several runs.
+        Of an earlier call of `clock_for`, to time a scenario once for several runs; one that does
+        not cover this run is not used.
 
     Raises
     ------
@@ -70,11 +71,13 @@ def simulate(
     kept, relieved = memory or Paged(), relief or Recompute()
     footprint = Footprint.of(scenario, kept, traffic.longest)
     if prefix:
-        check(footprint.linear, scenario.model.name)
-    timed = clock or clock_for(scenario, traffic, deployment.batching.slots)
+        prefix.check(footprint, scenario.model.name)
+    slots = deployment.batching.slots
+    if clock is None or not clock.covers(scenario, traffic.longest, slots):
+        clock = clock_for(scenario, traffic, slots)
     log = Log(len(traffic))
-    tasks, notices = _tasks(traffic, footprint, kept, deployment.batching.slots, log)
-    floor = Floor(timed, footprint, relieved, prefix, traffic, tasks, log, [], [])
+    tasks, notices = _tasks(traffic, footprint, kept, slots, log)
+    floor = Floor(clock, footprint, relieved, prefix, traffic, tasks, log, [], [])
     stopped = _drive(deployment.serve(floor), log, progress)
     return _run(scenario, deployment, floor, stopped, notices)
 
@@ -120,13 +123,13 @@ def _tasks(
     tasks = []
     rows = zip(
         traffic.arrival.tolist(), traffic.prompt.tolist(), traffic.output.tolist(),
-        (large | long).tolist(), strict=True,
+        traffic.session.tolist(), (large | long).tolist(), strict=True,
     )  # fmt: skip
-    for request, (arrival, prompt, output, refused) in enumerate(rows):
+    for request, (arrival, prompt, output, session, refused) in enumerate(rows):
         if refused:
             log.end(request, Fate.REJECTED, arrival)
         else:
-            tasks.append(Task(request, arrival, prompt, output, width))
+            tasks.append(Task(request, arrival, prompt, output, width, session=session))
     return tasks, notices
 
 
@@ -167,7 +170,7 @@ def _run(
             columns[4].astype(np.int64),
         ),
         memory=tuple(
-            MemoryUse(use.name, use.total, replica.pool.peak, *use.arrays())
+            MemoryUse(use.name, use.total, replica.store.pool.peak, *use.arrays())
             for use, replica in zip(floor.uses, floor.replicas, strict=True)
         ),
         steps=dict(sorted(log.steps.items())),

@@ -30,6 +30,8 @@ class Task:
     ----------
     request : int
         Its row in the traffic; lower came earlier.
+    session : int
+        The conversation it belongs to.
     ready : float
         When it reaches the replica [s].
     prompt, output, width : int
@@ -53,13 +55,20 @@ class Task:
 
     __slots__ = (
         "end", "fetch", "hit", "output", "place", "produced", "prompt", "read", "ready", "request",
-        "since", "state", "ticket", "width",
+        "session", "since", "state", "ticket", "width",
     )  # fmt: skip
 
     def __init__(
-        self, request: int, ready: float, prompt: int, output: int, width: int, produced: int = 0
+        self,
+        request: int,
+        ready: float,
+        prompt: int,
+        output: int,
+        width: int,
+        produced: int = 0,
+        session: int = 0,
     ) -> None:
-        self.request, self.ready = request, ready
+        self.request, self.ready, self.session = request, ready, session
         self.prompt, self.output, self.width, self.produced = prompt, output, width, produced
         self.hit = self.read = self.ticket = self.end = self.place = 0
         self.fetch = -1.0
