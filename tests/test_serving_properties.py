@@ -299,3 +299,28 @@ def test_replicas() -> None:
     assert run.names == ("replica 1", "replica 2", "replica 3")
     assert run.chips == 48
     assert sorted(set(run.replica.tolist())) == [0, 1, 2]
+
+
+@settings(max_examples=80)
+@given(
+    scenarios() | scenarios(operators=True),
+    st.sampled_from(DEPLOYMENTS),
+    st.sampled_from(PREFIXES),
+    st.integers(0, 20),
+)
+def test_any_scenario_is_served_or_refused_in_words(
+    s: Scenario, policy: Any, prefix: Any, seed: int
+) -> None:
+    traffic = serving.generate(
+        30, serving.Bursty(5.0), serving.Lognormal(700), serving.Lognormal(100), seed=seed,
+        system=50,
+    )  # fmt: skip
+    try:
+        run = serving.simulate(s, traffic, policy, prefix=prefix)
+    except serving.ServingError as error:
+        assert str(error).endswith(".")
+        return
+    figures = serving.summary(run)
+    assert figures.finished + figures.rejected == 30
+    assert not figures.mfu > 1
+    assert not figures.mbu > 1

@@ -62,10 +62,7 @@ class Clock:
         empty = decode.step_time(scenario, batch=sizes, context=quick)
         full = decode.step_time(scenario, batch=sizes, context=slow).busy
         if not np.isfinite(empty.total).all() or not np.isfinite(alone).all():
-            raise ServingError(
-                f"{scenario.chip.name} has no published rate for {scenario.compute_format.name}, "
-                "or no link that the layout needs: its steps cannot be timed."
-            )
+            raise ServingError(_unknown(scenario))
         share = alone - alone[quick]
         each = share[slow] if share[slow] > 0 else 1.0
         gain = (full - empty.busy) / (sizes * each)
@@ -194,6 +191,17 @@ class Clock:
             done = _at(compute, after) - _at(compute, before)
             total += max(moved, done) + (1 - overlap) * min(moved, done)
         return total
+
+
+def _unknown(scenario: Scenario) -> str:
+    """Why steps cannot be timed."""
+    s = scenario
+    if not s.chip.peak(s.compute_format) > 0:
+        return (
+            f"{s.chip.name} has no published rate for {s.compute_format.name}: its steps cannot be "
+            "timed."
+        )
+    return f"A figure of {s.chip.name} that the layout needs is not published, such as its link."
 
 
 def _at(values: Array, length: float) -> float:

@@ -58,6 +58,8 @@ class Replica:
         self.clock, self.store, self.batching, self.relief = clock, store, batching, relief
         self.log, self.use, self._number = log, use, number
         self.now, self.waiting, self._reading_width = 0.0, 0, 0
+        # Blocks of the first steps of those that are read.
+        self._reading_growth = 0
         self.batch = Batch(clock, store.footprint)
         self.queue: deque[Task] = deque()
         self.reading: list[Task] = []
@@ -134,7 +136,7 @@ class Replica:
         """
         if not self.occupied:
             return 0
-        next_step = self.batch.growth(1) + sum(map(self.store.first_growth, self.reading))
+        next_step = self.batch.growth(1) + self._reading_growth
         return max(WATERMARK * self.store.footprint.total, next_step)
 
     def _start(self, task: Task) -> None:
@@ -156,12 +158,12 @@ class Replica:
         log.asked += task.prompt
         self.reading.append(task)
         self._reading_width += task.width
+        self._reading_growth += self.store.first_growth(task)
 
     def done_reading(self, tasks: Sequence[Task]) -> None:
         """Give prompts that are read their next token, and let them decode."""
         for task in tasks:
-            self.reading.remove(task)
-            self._reading_width -= task.width
+            self._leave_reading(task)
             task.produced += 1
             if math.isnan(self.log.first[task.request]):
                 self.log.first[task.request] = self.now
@@ -171,6 +173,11 @@ class Replica:
                 self._end(task)
             else:
                 self.batch.join(task)
+
+    def _leave_reading(self, task: Task) -> None:
+        self.reading.remove(task)
+        self._reading_width -= task.width
+        self._reading_growth -= self.store.first_growth(task)
 
     # Decoding
 
@@ -248,8 +255,7 @@ class Replica:
                 self.now += copy
                 task.fetch = copy
         else:
-            self.reading.remove(task)
-            self._reading_width -= task.width
+            self._leave_reading(task)
             self.store.release(task, task.next_context)
         if self.relief.turns_away:
             self._reject(task)
@@ -287,6 +293,8 @@ class Replica:
         batch, filled_at = self.batch, self.store.footprint.filled
         filled = batch.weigh(filled_at[batch.contexts()]) - batch.doubled
         for task in self.reading:
+            if not task.read:
+                break
             filled += max(float(filled_at[min(task.read, task.prompt)]) - task.hit, 0.0)
         prefixes = self.store.prefixes
         self.use.note(self.now, self.store.pool.used, filled + prefixes.held, prefixes.kept)
