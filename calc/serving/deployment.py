@@ -126,7 +126,7 @@ class Disaggregated:
     bandwidth: float = 50e9
     streaming: bool = True
     batching: Batching = field(default_factory=Continuous)
-    name: str = "disaggregated"
+    name = "disaggregated"
 
     def __post_init__(self) -> None:
         whole("The number of prefill replicas", self.prefill, 1, MOST_REPLICAS)

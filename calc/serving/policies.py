@@ -7,10 +7,12 @@ the rest. Prompts are read whole or in chunks, see `calc.serving.reading`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
-from calc.serving.errors import ServingError, positive, whole
+from calc.serving.errors import ServingError, whole
+from calc.serving.lengths import LONGEST
 from calc.serving.reading import Chunks, Reading, WholePrompts
 
 MOST_SLOTS = 4096
@@ -70,13 +72,18 @@ class Batching(Protocol):
 class Static:
     """Wait for a full batch; none leaves before all are done.
 
-    When no more requests come, the rest starts as it is.
+    Tokens are shown as they are made, but a request ends with its batch, and keeps its slot until
+    then. When no more requests come, the rest starts as it is.
+
+    References
+    ----------
+    Seed 004, static batching; formulas.md F8.6.
     """
 
     slots: int = 8
-    name: str = "static"
-    together: bool = True
-    reading: Reading = field(default_factory=WholePrompts)
+    name = "static"
+    together = True
+    reading = WholePrompts()
 
     def __post_init__(self) -> None:
         whole("The batch", self.slots, 1, MOST_SLOTS)
@@ -91,13 +98,20 @@ class Static:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """Start when the batch is full or the first of it has waited for the `window` [s]."""
+    """Start when the batch is full or the first of it has waited for the `window` [s].
+
+    It leaves together, as a static batch does.
+
+    References
+    ----------
+    Seed 004, dynamic batching; formulas.md F8.6.
+    """
 
     slots: int = 8
     window: float = 0.1
-    name: str = "dynamic"
-    together: bool = True
-    reading: Reading = field(default_factory=WholePrompts)
+    name = "dynamic"
+    together = True
+    reading = WholePrompts()
 
     def __post_init__(self) -> None:
         whole("The batch", self.slots, 1, MOST_SLOTS)
@@ -115,16 +129,11 @@ class Dynamic:
 
 
 @dataclass(frozen=True)
-class Continuous:
-    """Start as soon as a slot and memory are free; leave at once when done.
-
-    Prompts that can start are read first, and the batch waits for them.
-    """
+class _AnyTime:
+    """Start as soon as a slot and memory are free; leave at once when done."""
 
     slots: int = 256
-    name: str = "continuous"
-    together: bool = False
-    reading: Reading = field(default_factory=WholePrompts)
+    together = False
 
     def __post_init__(self) -> None:
         whole("The batch", self.slots, 1, MOST_SLOTS)
@@ -137,22 +146,36 @@ class Continuous:
 
 
 @dataclass(frozen=True)
-class ChunkedPrefill(Continuous):
+class Continuous(_AnyTime):
+    """Start as soon as a slot and memory are free; leave at once when done.
+
+    Prompts that can start are read first, and the batch waits for them.
+    """
+
+    name = "continuous"
+    reading = WholePrompts()
+
+
+@dataclass(frozen=True)
+class ChunkedPrefill(_AnyTime):
     """Continuous batching that reads prompts in chunks beside the decoding batch.
 
     A step has a `budget` of tokens, one for each decoding sequence and the rest for prompts.
     """
 
     budget: int = 512
-    name: str = "chunked prefill"
-    reading: Reading = field(init=False, repr=False)
+    name = "chunked prefill"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive("The token budget of a step", self.budget, "tokens")
+        whole("The token budget of a step", self.budget, 1, LONGEST)
         if self.budget < self.slots:
             raise ServingError(
                 f"The token budget of a step is {self.budget:,}: it must be at least the "
                 f"{self.slots:,} sequences of a full batch, or no prompt could be read beside it."
             )
-        object.__setattr__(self, "reading", Chunks(int(self.budget)))
+
+    @cached_property
+    def reading(self) -> Reading:
+        """Chunks within the budget."""
+        return Chunks(self.budget)

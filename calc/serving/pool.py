@@ -51,8 +51,8 @@ class Paged:
     Seed 000 §6.4; formulas.md F2.9.
     """
 
-    name: str = "paged"
-    longest: float = math.inf
+    name = "paged"
+    longest = math.inf
 
     def table(self, tokens: Array) -> Blocks:
         """As many blocks as the context fills or begins."""
@@ -70,7 +70,7 @@ class Contiguous:
     """
 
     longest: int
-    name: str = "contiguous"
+    name = "contiguous"
 
     def __post_init__(self) -> None:
         whole("The longest sequence", self.longest, 1, LONGEST)
@@ -101,18 +101,18 @@ class Relief(Protocol):
 class Reject:
     """Turn away whoever finds no room; cut off the youngest when a running one needs a block."""
 
-    name: str = "reject"
-    turns_away: bool = True
-    bandwidth: float = 0.0
+    name = "reject"
+    turns_away = True
+    bandwidth = 0.0
 
 
 @dataclass(frozen=True)
 class Recompute:
     """Free the youngest one's blocks; it reads its prompt and its answer so far again later."""
 
-    name: str = "recompute"
-    turns_away: bool = False
-    bandwidth: float = 0.0
+    name = "recompute"
+    turns_away = False
+    bandwidth = 0.0
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ class Swap:
     """
 
     bandwidth: float
-    name: str = "swap"
-    turns_away: bool = False
+    name = "swap"
+    turns_away = False
 
     def __post_init__(self) -> None:
         positive("The bandwidth to the host", self.bandwidth, "B/s")
