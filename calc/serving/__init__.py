@@ -1,0 +1,89 @@
+"""A service under load, simulated by iterations: who waits, who is read, who decodes.
+
+>>> from calc import serving
+>>> traffic = serving.generate(
+...     400, serving.Poisson(2.0), serving.Lognormal(1000), serving.Lognormal(300)
+... )
+>>> len(traffic)
+400
+
+``serving.simulate(scenario, traffic, serving.Continuous())`` gives a `Run`, and
+``serving.summary(run, serving.Limits(ttft=1.0, tpot=0.05))`` its figures.
+"""
+
+from calc.serving import queueing
+from calc.serving.arrivals import AtOnce, Bursty, Even, Poisson
+from calc.serving.clock import Clock
+from calc.serving.deployment import Colocated, Disaggregated
+from calc.serving.errors import ServingError
+from calc.serving.lengths import Constant, Exponential, Lognormal, Mix, Uniform
+from calc.serving.policies import ChunkedPrefill, Continuous, Dynamic, Static
+from calc.serving.pool import Contiguous, Paged, Recompute, Reject, Swap
+from calc.serving.prefix import HostMemory, SpareMemory
+from calc.serving.run import Intervals, MemoryUse, Run
+from calc.serving.service import (
+    Limits,
+    Service,
+    Spread,
+    cdf,
+    goodput,
+    knee,
+    meets,
+    percentile,
+    spread,
+    summary,
+)
+from calc.serving.simulate import LoadPoint, clock_for, load_sweep, simulate
+from calc.serving.task import Fate, State
+from calc.serving.trace import read as read_trace
+from calc.serving.traffic import Traffic, generate
+
+__all__ = [
+    "AtOnce",
+    "Bursty",
+    "ChunkedPrefill",
+    "Clock",
+    "Colocated",
+    "Constant",
+    "Contiguous",
+    "Continuous",
+    "Disaggregated",
+    "Dynamic",
+    "Even",
+    "Exponential",
+    "Fate",
+    "HostMemory",
+    "Intervals",
+    "Limits",
+    "LoadPoint",
+    "Lognormal",
+    "MemoryUse",
+    "Mix",
+    "Paged",
+    "Poisson",
+    "Recompute",
+    "Reject",
+    "Run",
+    "Service",
+    "ServingError",
+    "SpareMemory",
+    "Spread",
+    "State",
+    "Static",
+    "Swap",
+    "Traffic",
+    "Uniform",
+    "cdf",
+    "clock_for",
+    "generate",
+    "goodput",
+    "knee",
+    "load_sweep",
+    "meets",
+    "percentile",
+    "queueing",
+    "read_trace",
+    "simulate",
+    "spread",
+    "summary",
+]

@@ -1,0 +1,80 @@
+"""When requests come: processes of a given rate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calc.serving.errors import positive
+
+Array = NDArray[np.float64]
+_PER_SECOND = "requests per second"
+
+
+class Arrivals(Protocol):
+    """A process of arrivals."""
+
+    @property
+    def rate(self) -> float:
+        """Mean rate [request/s]; inf if all come at once."""
+
+    def draw(self, random: np.random.Generator, count: int) -> Array:
+        """Times of so many arrivals in order [s]."""
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Independent users: exponential gaps at a `rate` [request/s]."""
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        positive("The arrival rate", self.rate, _PER_SECOND)
+
+    def draw(self, random: np.random.Generator, count: int) -> Array:
+        return np.cumsum(random.exponential(1.0, count)) / self.rate
+
+
+@dataclass(frozen=True)
+class Bursty:
+    """Gamma-distributed gaps: `burstiness` is their deviation over their mean, 1 for Poisson."""
+
+    rate: float
+    burstiness: float = 2.0
+
+    def __post_init__(self) -> None:
+        positive("The arrival rate", self.rate, _PER_SECOND)
+        positive("The burstiness", self.burstiness)
+
+    def draw(self, random: np.random.Generator, count: int) -> Array:
+        shape = 1 / self.burstiness**2
+        return np.cumsum(random.gamma(shape, 1 / shape, count)) / self.rate
+
+
+@dataclass(frozen=True)
+class Even:
+    """The same gap between any two at a `rate` [request/s]."""
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        positive("The arrival rate", self.rate, _PER_SECOND)
+
+    def draw(self, random: np.random.Generator, count: int) -> Array:
+        return np.arange(count) / self.rate
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    """All at time 0, as a job over a data set does."""
+
+    @property
+    def rate(self) -> float:
+        return math.inf
+
+    def draw(self, random: np.random.Generator, count: int) -> Array:
+        return np.zeros(count)

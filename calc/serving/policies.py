@@ -1,0 +1,181 @@
+"""When requests start: static, dynamic and continuous batching.
+
+A policy says how many sequences may start now, and when that could change by itself; a replica does
+the rest. Prompts are read whole or in chunks, see `calc.serving.reading`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from calc.serving.errors import ServingError, whole
+from calc.serving.lengths import LONGEST
+from calc.serving.reading import Chunks, Reading, WholePrompts
+
+MOST_SLOTS = 4096
+
+
+class View(Protocol):
+    """What a policy sees of a replica."""
+
+    @property
+    def now(self) -> float:
+        """The time [s]."""
+
+    @property
+    def occupied(self) -> int:
+        """Sequences that are read, decode or wait for the rest of their batch."""
+
+    @property
+    def waiting(self) -> int:
+        """Sequences in the queue."""
+
+    @property
+    def oldest(self) -> float:
+        """When the first in the queue came [s]; inf if there is none."""
+
+    @property
+    def upcoming(self) -> float:
+        """When the next request comes [s]; inf if none does."""
+
+
+class Batching(Protocol):
+    """A policy of one replica."""
+
+    @property
+    def name(self) -> str:
+        """What the field calls it."""
+
+    @property
+    def slots(self) -> int:
+        """Most sequences at a time."""
+
+    @property
+    def together(self) -> bool:
+        """Whether those that start together leave together."""
+
+    @property
+    def reading(self) -> Reading:
+        """How prompts are read."""
+
+    def quota(self, view: View) -> int:
+        """Sequences that may start now."""
+
+    def wake(self, view: View) -> float:
+        """When `quota` may change before anything ends [s]."""
+
+
+@dataclass(frozen=True)
+class Static:
+    """Wait for a full batch; none leaves before all are done.
+
+    Tokens are shown as they are made, but a request ends with its batch, and keeps its slot until
+    then. When no more requests come, the rest starts as it is.
+
+    References
+    ----------
+    Seed 004, static batching; formulas.md F8.6.
+    """
+
+    slots: int = 8
+    name = "static"
+    together = True
+    reading = WholePrompts()
+
+    def __post_init__(self) -> None:
+        whole("The batch", self.slots, 1, MOST_SLOTS)
+
+    def quota(self, view: View) -> int:
+        full = view.waiting >= self.slots or math.isinf(view.upcoming)
+        return self.slots if full and not view.occupied else 0
+
+    def wake(self, view: View) -> float:
+        return math.inf if view.occupied else view.upcoming
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """Start when the batch is full or the first of it has waited for the `window` [s].
+
+    It leaves together, as a static batch does.
+
+    References
+    ----------
+    Seed 004, dynamic batching; formulas.md F8.6.
+    """
+
+    slots: int = 8
+    window: float = 0.1
+    name = "dynamic"
+    together = True
+    reading = WholePrompts()
+
+    def __post_init__(self) -> None:
+        whole("The batch", self.slots, 1, MOST_SLOTS)
+        if not 0 <= self.window < math.inf:
+            raise ServingError(
+                f"The window is {self.window:g} s; it must be 0 or above and finite."
+            )
+
+    def quota(self, view: View) -> int:
+        due = view.waiting >= self.slots or view.now >= view.oldest + self.window
+        return self.slots if due and not view.occupied else 0
+
+    def wake(self, view: View) -> float:
+        return math.inf if view.occupied else min(view.upcoming, view.oldest + self.window)
+
+
+@dataclass(frozen=True)
+class _AnyTime:
+    """Start as soon as a slot and memory are free; leave at once when done."""
+
+    slots: int = 256
+    together = False
+
+    def __post_init__(self) -> None:
+        whole("The batch", self.slots, 1, MOST_SLOTS)
+
+    def quota(self, view: View) -> int:
+        return self.slots - view.occupied
+
+    def wake(self, view: View) -> float:
+        return math.inf if view.waiting or view.occupied >= self.slots else view.upcoming
+
+
+@dataclass(frozen=True)
+class Continuous(_AnyTime):
+    """Start as soon as a slot and memory are free; leave at once when done.
+
+    Prompts that can start are read first, and the batch waits for them.
+    """
+
+    name = "continuous"
+    reading = WholePrompts()
+
+
+@dataclass(frozen=True)
+class ChunkedPrefill(_AnyTime):
+    """Continuous batching that reads prompts in chunks beside the decoding batch.
+
+    A step has a `budget` of tokens, one for each decoding sequence and the rest for prompts.
+    """
+
+    budget: int = 512
+    name = "chunked prefill"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("The token budget of a step", self.budget, 1, LONGEST)
+        if self.budget < self.slots:
+            raise ServingError(
+                f"The token budget of a step is {self.budget:,}: it must be at least the "
+                f"{self.slots:,} sequences of a full batch, or no prompt could be read beside it."
+            )
+
+    @cached_property
+    def reading(self) -> Reading:
+        """Chunks within the budget."""
+        return Chunks(self.budget)

@@ -1,0 +1,207 @@
+"""Where prompts that begin alike leave their cache: nowhere, in spare blocks, or on a host."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from calc.serving.errors import ServingError, positive
+from calc.serving.pool import Footprint
+from calc.serving.task import Task
+from calc.serving.trie import Trie
+
+
+class Prefixes(Protocol):
+    """Prefixes that one replica keeps.
+
+    `held` counts cached blocks of its memory that requests hold, `kept` those that nobody does.
+    """
+
+    @property
+    def held(self) -> int: ...
+
+    @property
+    def kept(self) -> int: ...
+
+    def find(self, task: Task) -> int:
+        """Whole blocks of a prompt that are cached, never all of it (formulas.md F8.10)."""
+
+    def saved(self, task: Task, blocks: int) -> int:
+        """Blocks fewer that a task takes if it holds the first so many, all cached."""
+
+    def hold(self, task: Task, blocks: int) -> None:
+        """Let a task hold the first so many, all cached."""
+
+    def release(self, task: Task) -> int:
+        """Take from a task what it holds; returns the blocks that nobody holds now."""
+
+    def keep(self, task: Task, tokens: int) -> None:
+        """Leave what a task has read or written for others with the same beginning."""
+
+    def shrink(self, free: int) -> None:
+        """Make do with so many blocks of the replica's memory beside those in use."""
+
+    def read_time(self, blocks: int) -> float:
+        """Time to bring so many blocks into the replica's memory [s]."""
+
+
+class NoPrefixes:
+    """Nothing is kept."""
+
+    held = kept = 0
+
+    def find(self, task: Task) -> int:
+        return 0
+
+    def saved(self, task: Task, blocks: int) -> int:
+        return 0
+
+    def hold(self, task: Task, blocks: int) -> None:
+        pass
+
+    def release(self, task: Task) -> int:
+        return 0
+
+    def keep(self, task: Task, tokens: int) -> None:
+        pass
+
+    def shrink(self, free: int) -> None:
+        pass
+
+    def read_time(self, blocks: int) -> float:
+        return 0.0
+
+
+class SpareBlocks:
+    """Prefixes stay where they are: requests share the blocks, and those in no use are spare."""
+
+    def __init__(self, tokens: int, system: int) -> None:
+        self._tokens, self.trie = tokens, Trie(system // tokens)
+
+    @property
+    def held(self) -> int:
+        return self.trie.held
+
+    @property
+    def kept(self) -> int:
+        return self.trie.cached - self.trie.held
+
+    def find(self, task: Task) -> int:
+        return self.trie.find(task.session, (task.prompt - 1) // self._tokens)
+
+    def saved(self, task: Task, blocks: int) -> int:
+        return blocks - self.trie.unheld(task.session, blocks)
+
+    def hold(self, task: Task, blocks: int) -> None:
+        self.trie.hold(task.session, blocks)
+        task.hit = blocks
+
+    def release(self, task: Task) -> int:
+        freed = self.trie.release(task.session, task.hit)
+        task.hit = 0
+        return freed
+
+    def keep(self, task: Task, tokens: int) -> None:
+        reached = self.trie.extend(task.session, task.hit, tokens // self._tokens)
+        if reached > task.hit:
+            # Blocks of its own become the cache's, and it holds them there.
+            self.trie.release(task.session, task.hit)
+            self.hold(task, reached)
+
+    def shrink(self, free: int) -> None:
+        self.trie.shrink(free)
+
+    def read_time(self, blocks: int) -> float:
+        return 0.0
+
+
+class Copies(NoPrefixes):
+    """Prefixes are copied to a memory apart, of a `limit` [byte], and read at a bandwidth [byte/s].
+
+    Writing the copies takes no time.
+    """
+
+    def __init__(self, footprint: Footprint, system: int, limit: float, bandwidth: float) -> None:
+        self._tokens, self._bytes = footprint.tokens, footprint.bytes
+        self.trie = Trie(system // footprint.tokens)
+        self._most, self._bandwidth = int(limit / footprint.bytes), bandwidth
+
+    def find(self, task: Task) -> int:
+        return self.trie.find(task.session, (task.prompt - 1) // self._tokens)
+
+    def keep(self, task: Task, tokens: int) -> None:
+        whole = tokens // self._tokens
+        self.trie.extend(task.session, self.trie.find(task.session, whole), whole)
+        self.trie.shrink(self._most)
+
+    def read_time(self, blocks: int) -> float:
+        return blocks * self._bytes / self._bandwidth
+
+
+class PrefixCache(Protocol):
+    """Where prefixes are kept."""
+
+    def check(self, footprint: Footprint, model: str) -> None:
+        """Refuse what cannot be kept so."""
+
+    def open(self, footprint: Footprint, system: int) -> Prefixes:
+        """The prefixes of a replica that decodes, where prompts share `system` tokens."""
+
+    def open_apart(self, footprint: Footprint, system: int) -> Copies:
+        """Those of a replica that only reads prompts, whose memory has no other use."""
+
+
+@dataclass(frozen=True)
+class SpareMemory:
+    """Prefixes stay in blocks of the replica's own memory that nobody needs."""
+
+    def check(self, footprint: Footprint, model: str) -> None:
+        if not footprint.paged:
+            raise ServingError(
+                "Prefixes are shared by block: they need paged memory, or the host's."
+            )
+        _same_for_every_token(footprint, model)
+
+    def open(self, footprint: Footprint, system: int) -> Prefixes:
+        return SpareBlocks(footprint.tokens, system)
+
+    def open_apart(self, footprint: Footprint, system: int) -> Copies:
+        return Copies(footprint, system, footprint.total * footprint.bytes, math.inf)
+
+
+@dataclass(frozen=True)
+class HostMemory:
+    """Prefixes are copied to host memory of a size [byte] and read back at a bandwidth [byte/s].
+
+    Each replica has its own.
+
+    References
+    ----------
+    formulas.md F8.10.
+    """
+
+    limit: float
+    bandwidth: float
+
+    def __post_init__(self) -> None:
+        positive("The host memory of the prefix cache", self.limit, "B")
+        positive("The bandwidth of the prefix cache", self.bandwidth, "B/s")
+
+    def check(self, footprint: Footprint, model: str) -> None:
+        _same_for_every_token(footprint, model)
+
+    def open(self, footprint: Footprint, system: int) -> Prefixes:
+        return self.open_apart(footprint, system)
+
+    def open_apart(self, footprint: Footprint, system: int) -> Copies:
+        return Copies(footprint, system, self.limit, self.bandwidth)
+
+
+def _same_for_every_token(footprint: Footprint, model: str) -> None:
+    """Refuse models whose cached prefix cannot be cut at any block."""
+    if not footprint.linear:
+        raise ServingError(
+            f"The prefix cache needs a cache that takes the same for every token: {model} has "
+            "windows or a constant state."
+        )

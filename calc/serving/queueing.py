@@ -1,0 +1,115 @@
+"""What queues and batches must do on average, in closed form: checks on a simulation.
+
+More closed forms are where they are used: `metrics.kv_tokens_retired` (F8.7),
+`prefill.servers_ratio` (F8.8), `paging.contiguous_utilisation` and `paging.paged_utilisation`
+(F8.11).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def in_system(rate: float, time: float) -> float:
+    """Little's law: requests that are there on average (formulas.md F8.3).
+
+    Examples
+    --------
+    10 requests a second, 0.5 s to the first token and 511 gaps of 20 ms:
+
+    >>> round(in_system(10, 0.5 + 511 * 0.02), 1)
+    107.2
+    """
+    return rate * time
+
+
+def mean_context(prompt: float, output: ArrayLike) -> float:
+    """Cached tokens of a decoding sequence, averaged over time [token] (formulas.md F8.3).
+
+    .. math:: P + \\frac{E[G^2]}{2 E[G]}
+
+    Long answers stay longer, so they count for more; P + G/2 if all are alike.
+
+    >>> mean_context(1000, [300, 300])
+    1150.0
+    """
+    lengths = np.asarray(output, dtype=float)
+    return prompt + float((lengths**2).mean() / (2 * lengths.mean()))
+
+
+def wait_md1(rate: float, time: float) -> float:
+    """Mean wait for a server that takes the same time for each of Poisson arrivals [s].
+
+    .. math:: \\frac{R D^2}{2 (1 - R D)}
+
+    inf where it cannot keep up.
+
+    References
+    ----------
+    formulas.md F8.4.
+
+    Examples
+    --------
+    >>> round(wait_md1(8.0, 0.1), 3)
+    0.2
+    """
+    load = rate * time
+    return rate * time**2 / (2 * (1 - load)) if load < 1 else math.inf
+
+
+def ttft_md1(rate: float, time: float) -> float:
+    """Mean time to first token where one replica only reads prompts [s] (formulas.md F8.4)."""
+    return time + wait_md1(rate, time)
+
+
+def static_efficiency_exponential(batch: int) -> float:
+    """Share of slots used by a batch that leaves together, lengths exponential: 1/H_B (F8.6).
+
+    >>> round(static_efficiency_exponential(8), 2), round(static_efficiency_exponential(32), 2)
+    (0.37, 0.25)
+    """
+    return 1 / sum(1 / k for k in range(1, batch + 1))
+
+
+def static_efficiency_uniform(batch: int) -> float:
+    """The same for lengths uniform from 0: (B + 1) / 2B (formulas.md F8.6).
+
+    >>> static_efficiency_uniform(8)
+    0.5625
+    """
+    return (batch + 1) / (2 * batch)
+
+
+def static_efficiency(lengths: ArrayLike, batch: int) -> float:
+    """The same for lengths drawn from given ones: their mean over the mean of the longest of B.
+
+    Examples
+    --------
+    Answers of 10 and 2,000 tokens in large batches:
+
+    >>> round(static_efficiency([10, 2000], 64), 3)
+    0.502
+    """
+    ordered = np.sort(np.asarray(lengths, dtype=float))
+    below = (np.arange(len(ordered) + 1) / len(ordered)) ** batch
+    return float(ordered.mean() / (ordered @ np.diff(below)))
+
+
+def dynamic_batch(slots: int, rate: float, window: float) -> float:
+    """Mean batch that a full batch or a window starts, on an idle replica (formulas.md F8.6).
+
+    .. math:: E[\\min(m, 1 + \\mathrm{Poisson}(\\lambda \\tau))]
+
+    >>> round(dynamic_batch(4, 20.0, 0.1), 3)
+    2.782
+    """
+    mean = rate * window
+    chance, total, below = math.exp(-mean), 0.0, 0.0
+    for others in range(slots - 1):
+        total += (1 + others) * chance
+        below += chance
+        chance *= mean / (others + 1)
+    return total + slots * (1 - below)

@@ -1,0 +1,304 @@
+"""One replica from its first request to its last token: the event loop.
+
+Between two events (a request that may start comes, a sequence ends, blocks run out) the batch stays
+as it is, and the loop goes to the next event in one step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from calc.serving.batch import Batch
+from calc.serving.clock import Clock
+from calc.serving.log import Log, Use
+from calc.serving.policies import Batching
+from calc.serving.pool import Relief
+from calc.serving.store import Store
+from calc.serving.task import Fate, State, Task
+
+# Share of the blocks that a request must leave free to start beside others, so that those can go
+# on for a while.
+WATERMARK = 0.01
+
+
+class Replica:
+    """A replica and the requests that come to it.
+
+    Parameters
+    ----------
+    clock : Clock
+        Times of its steps.
+    store : Store
+        Its memory.
+    batching, relief
+        When requests start, and what happens when blocks run out.
+    tasks : sequence of Task
+        Its requests in the order in which they come.
+    log : Log
+        Where it writes down what happens.
+    use : Use
+        Where it writes down how full its memory is.
+    number : int
+        Which replica it is.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        store: Store,
+        batching: Batching,
+        relief: Relief,
+        tasks: Sequence[Task],
+        log: Log,
+        use: Use,
+        number: int,
+    ) -> None:
+        self.clock, self.store, self.batching, self.relief = clock, store, batching, relief
+        self.log, self.use, self._number = log, use, number
+        self.now, self.waiting, self._reading_width = 0.0, 0, 0
+        # Blocks of the first steps of those that are read.
+        self._reading_growth = 0
+        self.batch = Batch(clock, store.footprint)
+        self.queue: deque[Task] = deque()
+        self.reading: list[Task] = []
+        self._leaving: list[Task] = []
+        self._tasks, self._next = tasks, 0
+
+    # What a policy sees
+
+    @property
+    def occupied(self) -> int:
+        """Slots in use."""
+        return len(self.batch) + self._reading_width
+
+    @property
+    def oldest(self) -> float:
+        """When the first in the queue came [s]."""
+        return self.queue[0].ready if self.queue else math.inf
+
+    @property
+    def upcoming(self) -> float:
+        """When the next request comes [s]."""
+        return self._tasks[self._next].ready if self._next < len(self._tasks) else math.inf
+
+    # The loop
+
+    def run(self) -> Iterator[None]:
+        """Serve all requests; yields after every event."""
+        while True:
+            self._arrive()
+            self._admit()
+            if self.reading:
+                self.batching.reading.advance(self)
+            elif self.batch.tasks:
+                self._decode()
+            elif self._leaving:
+                self._leave_together()
+            elif not self._rest():
+                return
+            self._note_use()
+            yield
+
+    def _arrive(self) -> None:
+        while self._next < len(self._tasks) and self._tasks[self._next].ready <= self.now:
+            task = self._tasks[self._next]
+            self._next += 1
+            self.queue.append(task)
+            self.waiting += task.width
+
+    def _admit(self) -> None:
+        quota = self.batching.quota(self)
+        while self.queue and self.queue[0].width <= quota:
+            # A batch that leaves together starts together too.
+            if not (self.batching.together or self.batching.reading.takes(self)):
+                return
+            task = self.queue[0]
+            if not self.store.take(task, self._spare()):
+                if not self.relief.turns_away:
+                    return
+                self._from_queue()
+                self._reject(task)
+                continue
+            self._from_queue()
+            quota -= task.width
+            self._start(task)
+
+    def _from_queue(self) -> None:
+        self.waiting -= self.queue.popleft().width
+
+    def _spare(self) -> float:
+        """Blocks that the others need free, at least those of their next step.
+
+        Without them a newcomer would take what an older one needs to move at all, be put out for
+        it, and come back for ever.
+        """
+        if not self.occupied:
+            return 0
+        next_step = self.batch.growth(1) + self._reading_growth
+        return max(WATERMARK * self.store.footprint.total, next_step)
+
+    def _start(self, task: Task) -> None:
+        log, request = self.log, task.request
+        if math.isnan(log.admitted[request]):
+            log.admitted[request] = self.now
+        if task.fetch >= 0:
+            # Its cache is brought back; the batch waits for the copy.
+            self.now += task.fetch
+            task.fetch = -1.0
+            self._turn(task, State.DECODE)
+            self.batch.join(task)
+            return
+        self._turn(task, State.PREFILL)
+        log.found += task.read
+        self.now += self.store.prefixes.read_time(task.read // self.store.footprint.tokens)
+        if log.preemptions[request]:
+            log.reread += task.to_read - task.read
+        log.asked += task.prompt
+        self.reading.append(task)
+        self._reading_width += task.width
+        self._reading_growth += self.store.first_growth(task)
+
+    def done_reading(self, tasks: Sequence[Task]) -> None:
+        """Give prompts that are read their next token, and let them decode."""
+        for task in tasks:
+            self._leave_reading(task)
+            task.produced += 1
+            if math.isnan(self.log.first[task.request]):
+                self.log.first[task.request] = self.now
+            self.store.prefixes.keep(task, task.prompt)
+            self._turn(task, State.DECODE)
+            if task.produced == task.output:
+                self._end(task)
+            else:
+                self.batch.join(task)
+
+    def _leave_reading(self, task: Task) -> None:
+        self.reading.remove(task)
+        self._reading_width -= task.width
+        self._reading_growth -= self.store.first_growth(task)
+
+    # Decoding
+
+    def _decode(self) -> None:
+        steps = self.batch.steps_to_end()
+        steps = self.batch.steps_within(self.store.free, steps)
+        if not steps:
+            self._relieve()
+            return
+        wake = self.batching.wake(self)
+        if wake < math.inf:
+            steps = self.batch.steps_until(wake - self.now, steps)
+        self.advance(steps)
+        self.finish_due()
+
+    def make_room(self, steps: int) -> bool:
+        """Whether blocks allow so many steps; if not, somebody is put out."""
+        if self.batch.steps_within(self.store.free, steps) == steps:
+            return True
+        self._relieve()
+        return False
+
+    def advance(self, steps: int, chunks: Sequence[tuple[int, int]] = ()) -> None:
+        """Let the batch take so many steps, or one step that takes chunks of prompts along."""
+        batch, log = self.batch, self.log
+        log.steps[len(batch)] = log.steps.get(len(batch), 0) + steps
+        log.slot_steps += steps * batch.size
+        grown = batch.growth(steps)
+        self.now += batch.elapsed_beside(chunks) if chunks else batch.elapsed(steps)
+        batch.step += steps
+        self.store.grow(grown)
+
+    def finish_due(self) -> None:
+        """Let go of the sequences that have all their tokens."""
+        for task in self.batch.due():
+            self.batch.leave(task, idle=self.batching.together)
+            self._end(task, joined=True)
+
+    def _end(self, task: Task, *, joined: bool = False) -> None:
+        """A task has all its tokens: its blocks are free, its slot where nobody waits."""
+        # The latest token has no position in the cache.
+        self.store.prefixes.keep(task, task.context)
+        self.store.release(task, task.context)
+        self.log.produced[task.request] = task.output * task.width
+        if not self.batching.together:
+            self._close(task)
+            return
+        if not joined:
+            self.batch.wait(task)
+        self._leaving.append(task)
+
+    def _leave_together(self) -> None:
+        for task in self._leaving:
+            self._close(task)
+        self._leaving.clear()
+        self.batch.dismiss()
+
+    def _close(self, task: Task) -> None:
+        self._turn(task, State.DECODE)
+        self.log.end(task.request, Fate.FINISHED, self.now)
+
+    # Blocks run out
+
+    def _relieve(self) -> None:
+        """Put out the request that came last."""
+        footprint = self.store.footprint
+        task = max((*self.batch.tasks, *self.reading), key=_request)
+        if task.ticket:
+            self.batch.leave(task)
+            blocks = footprint.blocks(task.prompt, task.context, task.width)
+            self.store.release(task, task.context)
+            if self.relief.bandwidth:
+                copy = blocks * footprint.bytes / self.relief.bandwidth
+                self._turn(task, State.PREEMPTED)
+                self.now += copy
+                task.fetch = copy
+        else:
+            self._leave_reading(task)
+            self.store.release(task, task.next_context)
+        if self.relief.turns_away:
+            self._reject(task)
+            return
+        if task.state != State.PREEMPTED:
+            self._turn(task, State.PREEMPTED)
+        task.read = 0
+        self.log.preemptions[task.request] += 1
+        self.queue.appendleft(task)
+        self.waiting += task.width
+
+    def _reject(self, task: Task) -> None:
+        self._turn(task, task.state)
+        self.log.produced[task.request] = task.produced * task.width
+        self.log.end(task.request, Fate.REJECTED, self.now)
+
+    # Time
+
+    def _rest(self) -> bool:
+        """Wait for what comes next; False if nothing does."""
+        wake = self.batching.wake(self)
+        if math.isinf(wake):
+            return False
+        self.now = max(self.now, wake)
+        return True
+
+    def _turn(self, task: Task, state: State) -> None:
+        """Write down what a task has been doing, and that it does something else from now on."""
+        if self.now > task.since:
+            row = (task.request, int(task.state), task.since, self.now, self._number)
+            self.log.intervals.append(row)
+        task.state, task.since = state, self.now
+
+    def _note_use(self) -> None:
+        batch, filled_at = self.batch, self.store.footprint.filled
+        filled = batch.weigh(filled_at[batch.contexts()]) - batch.doubled
+        for task in self.reading:
+            if not task.read:
+                break
+            filled += max(float(filled_at[min(task.read, task.prompt)]) - task.hit, 0.0)
+        prefixes = self.store.prefixes
+        self.use.note(self.now, self.store.pool.used, filled + prefixes.held, prefixes.kept)
+
+
+def _request(task: Task) -> int:
+    return task.request

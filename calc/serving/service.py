@@ -1,0 +1,269 @@
+"""How good a service was: percentiles, throughput, goodput, utilisation, price.
+
+Requests that failed count: a rejected one has waited for ever, and is in every percentile.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calc import cost, metrics
+from calc.serving.errors import positive
+from calc.serving.run import Run
+
+Array = NDArray[np.float64]
+PERCENTS = (50, 90, 95, 99)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a good answer keeps: longest time to the first token and per output token [s].
+
+    Raises
+    ------
+    ServingError
+        If one of them is 0: no request could keep it.
+    """
+
+    ttft: float = 1.0
+    tpot: float = 0.05
+
+    def __post_init__(self) -> None:
+        positive("The limit on time to first token", self.ttft, "s")
+        positive("The limit on time per output token", self.tpot, "s")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A latency over requests [s].
+
+    `mean` is of those that finished, `percentiles` by percent of all; `undefined` counts those
+    that have none, such as a time between tokens where there is one token.
+    """
+
+    mean: float
+    percentiles: dict[int, float]
+    undefined: int
+
+
+def percentile(values: ArrayLike, percent: float) -> float:
+    """The smallest value that at least so many percent do not exceed.
+
+    It is always the value of some request, so that infinite ones do no harm.
+
+    >>> percentile([0.1] * 9 + [3.0], 50), percentile([0.1] * 9 + [3.0], 95)
+    (0.1, 3.0)
+    """
+    ordered = np.sort(np.ravel(np.asarray(values, dtype=float)))
+    if not len(ordered):
+        return math.nan
+    # Rounded first: 0.95 × 20 is a little more than 19.
+    rank = math.ceil(round(percent / 100 * len(ordered), 9))
+    return float(ordered[max(rank, 1) - 1])
+
+
+def spread(values: Array) -> Spread:
+    """Mean and percentiles of a latency; nan values have none."""
+    known = values[~np.isnan(values)]
+    finite = known[np.isfinite(known)]
+    return Spread(
+        float(finite.mean()) if len(finite) else math.nan,
+        {percent: percentile(known, percent) for percent in PERCENTS},
+        int(np.isnan(values).sum()),
+    )
+
+
+def cdf(values: Array) -> tuple[Array, Array]:
+    """Finite values in order, and the share of all requests that do not exceed each."""
+    known = np.sort(values[~np.isnan(values)])
+    share = np.arange(1, len(known) + 1) / max(len(known), 1)
+    finite = np.isfinite(known)
+    return known[finite], share[finite]
+
+
+def meets(ttft: Array, tpot: Array, limits: Limits) -> NDArray[np.bool_]:
+    """Requests within both limits; one without a gap between tokens is judged by its first."""
+    return (ttft <= limits.ttft) & (np.isnan(tpot) | (tpot <= limits.tpot))
+
+
+def goodput(good: int, duration: float) -> float:
+    """Requests within limits in the unit of time of `duration` (formulas.md F8.5).
+
+    30 of 100 requests of one minute are 30 a minute, 0.5 a second.
+
+    >>> goodput(30, 1.0), goodput(30, 60.0)
+    (30.0, 0.5)
+    """
+    return good / duration if duration > 0 else math.nan
+
+
+def knee(rates: ArrayLike, goodputs: ArrayLike, share: float = 0.9) -> float:
+    """The highest rate up to which at least a `share` of the requests keeps the limits.
+
+    nan if not even the lowest does. Both arrays are in requests per second, rates rising.
+
+    >>> knee([1, 2, 4, 8], [1.0, 1.9, 3.7, 2.0])
+    4.0
+    """
+    asked, good = np.asarray(rates, dtype=float), np.asarray(goodputs, dtype=float)
+    kept = np.cumprod(good >= share * asked).astype(bool)
+    return float(asked[kept][-1]) if kept.any() else math.nan
+
+
+@dataclass(frozen=True)
+class Service:
+    """The figures of a run.
+
+    Attributes
+    ----------
+    ttft, tpot, tpot_per_token, e2e : Spread
+        Latencies [s]; `tpot` is over gaps, (A) of F8.1, `tpot_per_token` over tokens, (B).
+    finished, rejected, unfinished, preempted, good : int
+        Requests that ended so, were put out at least once, or kept both limits.
+    throughput, requests, goodput : float
+        Generated tokens, finished and good requests each second.
+    mean_batch, slot_efficiency : float
+        Slots in use in a decode step, and the share of them that made a token.
+    kv_used, kv_utilisation, kv_peak : float
+        Share of the blocks in use over time, of those the share that holds tokens, most in use.
+    hit_rate : float
+        Share of prompt tokens found in the prefix cache.
+    reread : int
+        Tokens read again by requests that had been put out [token].
+    mfu, mbu : float
+        Over all chips and the whole run, idle time included (F4.2, F4.3).
+    usd_per_million_tokens, usd_per_million_good_tokens : float
+        Of generated tokens, and of those of good requests; nan without a price.
+    """
+
+    ttft: Spread
+    tpot: Spread
+    tpot_per_token: Spread
+    e2e: Spread
+    finished: int
+    rejected: int
+    unfinished: int
+    preempted: int
+    good: int
+    throughput: float
+    requests: float
+    goodput: float
+    mean_batch: float
+    slot_efficiency: float
+    kv_used: float
+    kv_utilisation: float
+    kv_peak: float
+    hit_rate: float
+    reread: int
+    mfu: float
+    mbu: float
+    usd_per_million_tokens: float
+    usd_per_million_good_tokens: float
+
+
+def summary(run: Run, limits: Limits | None = None) -> Service:
+    """The figures of a run under limits.
+
+    Rates are over the time from the first arrival to the last end, so that the time in which the
+    last requests drain is in them.
+
+    References
+    ----------
+    formulas.md F8.1–F8.5, F8.12.
+    """
+    kept = limits or Limits()
+    good = meets(run.ttft, run.tpot, kept)
+    time, price = run.duration, cost.price(run.scenario) * run.chips
+    tokens = float(run.produced[run.finished].sum())
+    good_tokens = float(run.produced[good].sum())
+    finished, rejected = int(run.finished.sum()), int(run.rejected.sum())
+    used = [memory.mean(memory.used) for memory in run.memory]
+    filled = [memory.mean(memory.filled) for memory in run.memory]
+    total = sum(memory.total for memory in run.memory)
+    return Service(
+        ttft=spread(run.ttft),
+        tpot=spread(run.tpot),
+        tpot_per_token=spread(run.tpot_per_token),
+        e2e=spread(run.e2e),
+        finished=finished,
+        rejected=rejected,
+        unfinished=len(run.traffic) - finished - rejected,
+        preempted=int((run.preemptions > 0).sum()),
+        good=int(good.sum()),
+        throughput=_rate(tokens, time),
+        requests=_rate(finished, time),
+        goodput=goodput(int(good.sum()), time),
+        mean_batch=run.mean_batch,
+        slot_efficiency=run.slot_efficiency,
+        kv_used=_share(sum(used), total),
+        kv_utilisation=_share(sum(filled), sum(used)),
+        kv_peak=max((memory.peak / memory.total for memory in run.memory), default=math.nan),
+        hit_rate=run.hit_rate,
+        reread=run.reread,
+        mfu=_mfu(run),
+        mbu=_mbu(run),
+        usd_per_million_tokens=_price(price, tokens, time),
+        usd_per_million_good_tokens=_price(price, good_tokens, time),
+    )
+
+
+def _rate(count: float, time: float) -> float:
+    return count / time if time > 0 else math.nan
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else math.nan
+
+
+def _price(price: float, tokens: float, time: float) -> float:
+    """Price of a million tokens; inf if there are none."""
+    if not tokens or not time > 0:
+        return math.inf
+    return float(cost.per_million(price, tokens / time))
+
+
+def _forward(run: Run) -> tuple[Array, Array]:
+    """Prompt tokens that requests had read, and decode steps that each sample took."""
+    read = np.where(np.isnan(run.first), 0, run.traffic.prompt)
+    steps = np.maximum(run.produced / run.traffic.samples - 1, 0)
+    return read, steps
+
+
+def _mfu(run: Run) -> float:
+    """Two FLOPs per active parameter and token that passed the model, none of them twice."""
+    s, (read, steps) = run.scenario, _forward(run)
+    tokens = float(read.sum() + run.traffic.samples * steps.sum()) - run.found
+    if not run.duration > 0:
+        return math.nan
+    useful = 2.0 * s.model.active_params * max(tokens, 0.0)
+    return float(
+        metrics.flops_share(useful, run.duration, run.chips * s.chip.peak(s.compute_format))
+    )
+
+
+def _mbu(run: Run) -> float:
+    """Bytes that had to move over all that could.
+
+    Weights of every decode step and of prompts read apart from those; cache that steps read and
+    prompts leave.
+    """
+    s, (read, steps) = run.scenario, _forward(run)
+    if not run.duration > 0:
+        return math.nan
+    sizes = np.array(list(run.steps) or [1], dtype=float)
+    counts = np.array(list(run.steps.values()) or [0], dtype=float)
+    prompts, passes = read[read > 0].astype(float), run.passes.astype(float)
+    # A dense model reads the same for any tokens: one figure for all.
+    weights = float((s.model.params_read(sizes, s.routing_skew) * counts).sum())
+    weights += float((s.model.params_read(passes, s.routing_skew) * np.ones_like(passes)).sum())
+    reads = np.cumsum(s.model.kv_bytes_read(np.arange(run.traffic.longest + 1), s.kv_format))
+    reads = np.concatenate([[0.0], np.broadcast_to(reads, (run.traffic.longest + 1,))])
+    start = run.traffic.prompt
+    cache = float((reads[start + steps.astype(np.int64)] - reads[start]).sum())
+    cache = run.traffic.samples * cache + float(s.model.kv_bytes(prompts, s.kv_format).sum())
+    moved = weights * s.weight_format.bytes + cache
+    return float(metrics.bandwidth_share(moved, run.duration, run.chips * s.chip.bandwidth))

@@ -1,0 +1,217 @@
+"""The simulation: traffic on a deployment of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calc.scenario import Scenario
+from calc.serving.clock import Clock
+from calc.serving.deployment import Colocated, Deployment, Floor
+from calc.serving.log import Log
+from calc.serving.policies import Batching
+from calc.serving.pool import Footprint, Memory, Paged, Recompute, Relief
+from calc.serving.prefix import PrefixCache
+from calc.serving.run import Intervals, MemoryUse, Run
+from calc.serving.task import Fate, Task
+from calc.serving.traffic import Traffic
+
+# Events between two questions whether to go on.
+_EVENTS = 256
+
+
+def simulate(
+    scenario: Scenario,
+    traffic: Traffic,
+    policy: Batching | Deployment,
+    *,
+    memory: Memory | None = None,
+    relief: Relief | None = None,
+    prefix: PrefixCache | None = None,
+    progress: Callable[[float], bool | None] | None = None,
+    clock: Clock | None = None,
+) -> Run:
+    """Serve traffic; the same arguments give the same run.
+
+    Step times come from `decode`, `prefill` and their chunks at the scenario's fidelity. Its own
+    batch, context and lengths are not used.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        One replica.
+    traffic : Traffic
+        The requests.
+    policy : Batching or Deployment
+        A batching policy for one replica, or a deployment of several.
+    memory : Memory
+        How cache is handed out; `Paged` by default.
+    relief : Relief
+        What happens when it runs out; `Recompute` by default.
+    prefix : PrefixCache, optional
+        Where prefixes are kept; nowhere by default.
+    progress : callable, optional
+        Called now and then with the share of requests that have ended; False stops the run.
+    clock : Clock, optional
+        Of an earlier call of `clock_for`, to time a scenario once for several runs; one that does
+        not cover this run is not used.
+
+    Raises
+    ------
+    ServingError
+        If the weights do not fit or steps cannot be timed.
+
+    References
+    ----------
+    Seed 000 §6.4–§6.9; formulas.md §8.
+    """
+    deployment = policy if isinstance(policy, Deployment) else Colocated(policy)
+    kept, relieved = memory or Paged(), relief or Recompute()
+    footprint = Footprint.of(scenario, kept, traffic.longest)
+    if prefix:
+        prefix.check(footprint, scenario.model.name)
+    slots = deployment.batching.slots
+    if clock is None or not clock.covers(scenario, traffic.longest, slots):
+        clock = clock_for(scenario, traffic, slots)
+    log = Log(len(traffic))
+    tasks, notices = _tasks(traffic, footprint, kept, slots, log)
+    floor = Floor(clock, footprint, relieved, prefix, traffic, tasks, log, [], [])
+    stopped = _drive(deployment.serve(floor), log, progress)
+    return _run(scenario, deployment, floor, stopped, notices)
+
+
+def clock_for(scenario: Scenario, traffic: Traffic, slots: int = 256) -> Clock:
+    """Times of a scenario for all that traffic may ask, in batches of up to so many slots."""
+    clock = Clock(scenario, traffic.longest, slots)
+    clock.learn_prompts(traffic.prompt)
+    if traffic.system:
+        block = scenario.kv_block
+        shared = np.minimum(traffic.system, traffic.prompt - 1) // block * block
+        clock.learn_prompts(traffic.prompt, shared)
+    return clock
+
+
+def _tasks(
+    traffic: Traffic, footprint: Footprint, kept: Memory, slots: int, log: Log
+) -> tuple[list[Task], list[str]]:
+    """Requests that can be served at all, and sentences about the others, which are rejected."""
+    width, notices = traffic.samples, list(traffic.notices)
+    context = traffic.prompt + traffic.output - 1
+    most = footprint.table[context]
+    shared = footprint.shared[traffic.prompt]
+    blocks = shared + width * (most - shared)
+    large, long = blocks > footprint.total, context > kept.longest
+    if width > slots:
+        large = np.ones_like(large)
+        notices.append(
+            f"All requests are rejected: {width:,} samples do not fit into {slots:,} slots."
+        )
+    elif large.any():
+        worst = int(np.argmax(blocks))
+        notices.append(
+            f"Rejected for want of cache: {int(large.sum()):,} of {len(traffic):,} requests. "
+            f"Request {worst + 1:,} needs {int(blocks[worst]):,} blocks of {footprint.tokens:,} "
+            f"tokens, and the replica has {footprint.total:,}."
+        )
+    if long.any():
+        notices.append(
+            f"Rejected for their length: {int(long.sum()):,} of {len(traffic):,} requests. "
+            f"They are longer than the {kept.longest:,.0f} tokens reserved for each."
+        )
+    tasks = []
+    rows = zip(
+        traffic.arrival.tolist(), traffic.prompt.tolist(), traffic.output.tolist(),
+        traffic.session.tolist(), (large | long).tolist(), strict=True,
+    )  # fmt: skip
+    for request, (arrival, prompt, output, session, refused) in enumerate(rows):
+        if refused:
+            log.end(request, Fate.REJECTED, arrival)
+        else:
+            tasks.append(Task(request, arrival, prompt, output, width, session=session))
+    return tasks, notices
+
+
+def _drive(
+    events: Iterator[None], log: Log, progress: Callable[[float], bool | None] | None
+) -> bool:
+    """Let all events happen; returns whether `progress` stopped them."""
+    for number, _ in enumerate(events, 1):
+        if progress and number % _EVENTS == 0 and progress(log.ends / len(log.fate)) is False:
+            return True
+    if progress:
+        progress(log.ends / len(log.fate))
+    return False
+
+
+def _run(
+    scenario: Scenario, deployment: Deployment, floor: Floor, stopped: bool, notices: Sequence[str]
+) -> Run:
+    log = floor.log
+    columns = np.array(log.intervals, dtype=float).reshape(-1, 5).T
+    return Run(
+        scenario=scenario,
+        traffic=floor.traffic,
+        name=deployment.name,
+        names=deployment.names,
+        admitted=np.array(log.admitted),
+        first=np.array(log.first),
+        ended=np.array(log.ended),
+        fate=np.array(log.fate),
+        preemptions=np.array(log.preemptions),
+        produced=np.array(log.produced),
+        replica=np.array(log.replica),
+        intervals=Intervals(
+            columns[0].astype(np.int64),
+            columns[1].astype(np.int64),
+            columns[2],
+            columns[3],
+            columns[4].astype(np.int64),
+        ),
+        memory=tuple(
+            MemoryUse(use.name, use.total, replica.store.pool.peak, *use.arrays())
+            for use, replica in zip(floor.uses, floor.replicas, strict=True)
+        ),
+        steps=dict(sorted(log.steps.items())),
+        slot_steps=log.slot_steps,
+        passes=np.array(log.passes, dtype=np.int64),
+        asked=log.asked,
+        found=log.found,
+        reread=log.reread,
+        stopped=stopped,
+        notices=tuple(notices),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LoadPoint:
+    """A run of the same requests at one rate [request/s]."""
+
+    rate: float
+    run: Run
+
+
+def load_sweep(
+    scenario: Scenario,
+    traffic: Traffic,
+    policy: Batching | Deployment,
+    rates: Sequence[float],
+    *,
+    memory: Memory | None = None,
+    relief: Relief | None = None,
+    prefix: PrefixCache | None = None,
+    clock: Clock | None = None,
+) -> Iterator[LoadPoint]:
+    """The same requests at several rates, each as soon as it is simulated.
+
+    Parameters are those of `simulate`; rates are requests per second.
+    """
+    deployment = policy if isinstance(policy, Deployment) else Colocated(policy)
+    timed = clock or clock_for(scenario, traffic, deployment.batching.slots)
+    for rate in rates:
+        run = simulate(
+            scenario, traffic.at_rate(rate), deployment, memory=memory, relief=relief,
+            prefix=prefix, clock=timed,
+        )  # fmt: skip
+        yield LoadPoint(rate, run)
