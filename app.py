@@ -11,7 +11,8 @@ from calc import scenario
 from calc.words import marked, say
 from pages.ui import frame, language, link, pinned, present, sidebar
 
-CORE, PREFILL, LAYOUT, LOSSES, PRICE, SPECULATION = sidebar.CORE, *sidebar.FOLDED
+CORE = sidebar.CORE
+PREFILL, LAYOUT, LOSSES, PRICE, TRAFFIC, SERVING, SPECULATION = sidebar.FOLDED
 COMMON = (CORE, LAYOUT, LOSSES, PRICE)
 
 # One line a page: its file, its title, the groups of fields that it uses and, of those, which it
@@ -24,6 +25,12 @@ PAGES = {
     "pages/capacity.py": (marked("Capacity"), (*COMMON, PREFILL), (), ("prompt", "mfu")),
     "pages/quantization.py": (marked("Quantization"), COMMON, (), ()),
     "pages/cost.py": (marked("Cost"), (*COMMON, PREFILL), (PRICE,), ()),
+    "pages/serving.py": (
+        marked("Serving"),
+        (*COMMON, PREFILL, TRAFFIC, SERVING),
+        (TRAFFIC, SERVING),
+        ("batch", "context"),
+    ),
     "pages/speculative.py": (marked("Speculation"), (*COMMON, SPECULATION), (SPECULATION,), ()),
     "pages/compare.py": (marked("Compare"), (*COMMON, PREFILL), (), ()),
     "pages/about.py": (marked("About"), ("Model", "Hardware"), (), ("n_chips", "usable_memory")),

@@ -69,7 +69,10 @@ def test_keys_are_stable() -> None:
         "model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r", "t", "tk", "tp",
         "f", "sk", "ty", "dp", "ep", "pp", "mb", "ks", "ac", "ov", "lo", "eb", "ec", "hop", "net",
         "li", "os", "ol", "p", "g", "mfu", "ch", "tt", "px", "bl",
-        "usd", "pw", "rt", "lang",
+        "usd", "pw", "rt",
+        "arr", "qps", "req", "len", "cv", "burst", "sys", "turns", "bon", "seed", "pol", "rep",
+        "npre", "slots", "win", "bud", "kvm", "res", "out", "host", "hm", "pfx", "aff", "str", "tl",
+        "lang", "view", "slide",
     ]  # fmt: skip
 
 

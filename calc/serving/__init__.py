@@ -17,6 +17,7 @@ from calc.serving.clock import Clock
 from calc.serving.deployment import Colocated, Disaggregated
 from calc.serving.errors import ServingError
 from calc.serving.lengths import Constant, Exponential, Lognormal, Mix, Uniform
+from calc.serving.plan import Plan, planned, requested
 from calc.serving.policies import ChunkedPrefill, Continuous, Dynamic, Static
 from calc.serving.pool import Contiguous, Paged, Recompute, Reject, Swap
 from calc.serving.prefix import HostMemory, SpareMemory
@@ -60,6 +61,7 @@ __all__ = [
     "MemoryUse",
     "Mix",
     "Paged",
+    "Plan",
     "Poisson",
     "Recompute",
     "Reject",
@@ -81,8 +83,10 @@ __all__ = [
     "load_sweep",
     "meets",
     "percentile",
+    "planned",
     "queueing",
     "read_trace",
+    "requested",
     "simulate",
     "spread",
     "summary",

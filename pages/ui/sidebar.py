@@ -7,7 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from calc.scenario import FIELDS, Catalogues, Choice, Field, Option, Quantity
+from calc.link import BY_NAME as FIELDS
+from calc.link import PRESENTATION
+from calc.scenario import Catalogues, Choice, Field, Option, Quantity
 from calc.words import marked, say
 from pages.ui import customs, text
 from pages.ui.link import held
@@ -75,6 +77,9 @@ TYPED = frozenset(
         "tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "micro_batches",
         "scale_out", "step_overhead", "layer_overhead", "output", "chunk", "tpot_target",
         "prefix_hit", "kv_block", "price", "power",
+        "rate", "requests", "seed", "spread", "burstiness", "samples", "turns", "system",
+        "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
+        "host", "host_memory",
     }
 )  # fmt: skip
 
@@ -285,4 +290,4 @@ def _cells(count: int) -> list[Any]:
 
 
 _DRAWN = [name for rows in (GROUPS | FOLDED).values() for row in rows for name in row]
-assert sorted(_DRAWN) == sorted(FIELDS)
+assert {*_DRAWN, *(field.name for field in PRESENTATION)} == {*FIELDS}
