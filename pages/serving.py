@@ -1,0 +1,116 @@
+"""Serving: requests that arrive, wait, are batched, run out of cache and finish."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import serving
+from calc.words import say
+from pages.ui import (
+    figures,
+    link,
+    service_figures,
+    service_load,
+    service_view,
+    service_words,
+    text,
+    traces,
+)
+from pages.ui.frame import current_scenario, header, metrics
+
+# Rows of the timeline.
+DRAWN = 48
+
+scenario = current_scenario()
+values = link.widget_values()
+header(say("What does the service keep?"), scenario)
+try:
+    view = service_view.view(scenario, values, traces.given())
+except serving.ServingError as error:
+    st.markdown(say("**This cannot be served.** {reason}", reason=text.plain(str(error))))
+    traces.control()
+    st.stop()
+
+shown = view.shown
+st.markdown(service_words.verdict(view))
+for problem in {*view.traffic.notices, *(shown.run.notices if shown else ())}:
+    st.caption(f":material/info: {text.plain(problem)}")
+for policy, problem in view.problems.items():
+    st.caption(f":material/info: **{service_view.name(policy)}**: {text.plain(problem)}")
+if shown is None:
+    st.stop()
+metrics(service_words.headline(shown.figures))
+
+with st.grid(2, min_column_width=400):
+    figures.show(
+        service_figures.timeline(shown.run, min(DRAWN, len(view.traffic))),
+        key="service-timeline",
+        alt=say("What the first requests did: waiting, reading, decoding, put out."),
+    )
+    figures.show(
+        service_figures.distribution(
+            view.outcomes, lambda run: run.ttft, say("Time to first token (s)"),
+            view.plan.limits.ttft,
+        ),
+        key="service-ttft",
+        alt=say("Share of requests within a time to first token, for all policies."),
+    )  # fmt: skip
+st.caption(service_words.described(view.traffic))
+
+compared, spread, time, load, theory, trace = st.tabs(
+    [
+        say("Policies"),
+        say("Percentiles"),
+        say("Over time"),
+        say("Load"),
+        say("Closed forms"),
+        say("Trace"),
+    ],
+    key="service-tabs",
+    on_change="rerun",
+)
+if compared.open:
+    with compared:
+        st.dataframe(service_words.policies(view.outcomes), hide_index=True)
+        st.caption(
+            say(
+                "All on the same traffic and the same chips. A request that was turned away has "
+                "waited for ever: it is in every percentile."
+            )
+        )
+if spread.open:
+    with spread:
+        st.dataframe(service_words.percentiles(shown.figures), hide_index=True)
+        figures.show(
+            service_figures.distribution(
+                view.outcomes, lambda run: run.tpot, say("Time per output token (s)"),
+                view.plan.limits.tpot,
+            ),
+            key="service-tpot",
+            alt=say("Share of requests within a time per output token, for all policies."),
+        )  # fmt: skip
+if time.open:
+    with time, st.grid(2, min_column_width=400):
+        figures.show(
+            service_figures.occupancy(shown.run),
+            key="service-occupancy",
+            alt=say("Requests that decode and wait over time."),
+        )
+        figures.show(
+            service_figures.memory(shown.run),
+            key="service-memory",
+            alt=say("Cache in use over time, and what of it holds tokens."),
+        )
+pending = False
+if load.open:
+    with load:
+        pending = service_load.tab(scenario, values, view)
+if theory.open:
+    with theory:
+        st.dataframe(service_words.closed_forms(view, scenario, shown), hide_index=True)
+if trace.open:
+    with trace:
+        traces.control()
+if pending:
+    # One rate further, with what is known on screen meanwhile.
+    st.rerun()

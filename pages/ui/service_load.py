@@ -1,0 +1,62 @@
+"""The load sweep of the Serving page: percentiles and goodput against the arrival rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from calc import Scenario, serving
+from calc.words import say
+from pages.ui import figures, service_figures, service_view, service_words, text
+from pages.ui.service_view import View
+
+
+def tab(scenario: Scenario, values: Mapping[str, Any], view: View) -> bool:
+    """Draw what is known of the sweep; whether there is more to come."""
+    try:
+        loads = service_view.loads(scenario, values, view)
+    except serving.ServingError as error:
+        st.markdown(text.plain(str(error)))
+        return False
+    if loads.done < 1:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.progress(loads.done, say("Rates simulated: {share:.0%}", share=loads.done))
+            st.button(
+                say("Go on") if loads.stopped else say("Stop"), key="load-stop", on_click=loads.stop
+            )
+    st.markdown(service_words.knees(loads, view.plan.limits))
+    limits, now = view.plan.limits, view.traffic.rate
+    with st.grid(3, min_column_width=300):
+        figures.show(
+            service_figures.load(
+                loads, lambda one: one.ttft.percentiles[99], say("p99 TTFT (s)"), now=now,
+                limit=limits.ttft,
+            ),
+            key="load-ttft",
+            alt=say("p99 of the time to first token against the arrival rate."),
+        )
+        figures.show(
+            service_figures.load(
+                loads, lambda one: one.tpot.percentiles[99], say("p99 TPOT (s)"), now=now,
+                limit=limits.tpot,
+            ),
+            key="load-tpot",
+            alt=say("p99 of the time per output token against the arrival rate."),
+        )
+        figures.show(
+            service_figures.load(
+                loads, lambda one: one.goodput, say("Goodput (requests/s)"), now=now, log=False
+            ),
+            key="load-goodput",
+            alt=say("Goodput against the arrival rate."),
+        )  # fmt: skip
+    st.caption(
+        say(
+            "The same {n:,} requests at other rates; ringed is the highest rate at which 90 % of "
+            "them keep both limits.",
+            n=len(loads.traffic),
+        )
+    )
+    return loads.done < 1 and not loads.stopped

@@ -1,0 +1,207 @@
+"""The simulations of the Serving page: run once for a scenario and a plan, kept while both stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from calc import Scenario, serving
+from calc.serving import Plan, Run, Service, Traffic
+from calc.words import marked, say
+from pages.ui import text
+
+LABELS = {
+    "static": marked("static"),
+    "dynamic": marked("dynamic"),
+    "continuous": marked("continuous"),
+    "chunked": marked("chunked prefill"),
+    "disaggregated": marked("disaggregated"),
+}
+# How far from the present rate the load sweep goes, and in how many steps.
+_SWEPT = np.geomspace(0.25, 4.0, 9)
+_MOST_SWEPT = 400
+_MOST_DRAWN = 4
+# Requests over all policies from which a bar is worth its place.
+_LONG = 8_000
+_KEPT, _SWEEP = "_service", "_load"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One policy: its run and its figures."""
+
+    run: Run
+    figures: Service
+
+
+@dataclass(frozen=True)
+class View:
+    """The traffic and what each policy made of it."""
+
+    traffic: Traffic
+    plan: Plan
+    outcomes: Mapping[str, Outcome]
+    problems: Mapping[str, str]
+
+    @property
+    def shown(self) -> Outcome | None:
+        """The policy whose requests are drawn."""
+        return self.outcomes.get(self.plan.shown)
+
+
+def name(id: str) -> str:
+    """A policy as it is called."""
+    return say(LABELS[id])
+
+
+def view(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -> View:
+    """Simulate what the controls ask for; a long one shows what is done, and can be stopped.
+
+    Raises
+    ------
+    ServingError
+        If traffic or plan cannot be.
+    """
+    of = (scenario, dict(values), id(trace))
+    found: _Found | None = st.session_state.get(_KEPT)
+    if found is None or found.of != of:
+        traffic = trace or serving.requested(values, scenario)
+        found = _Found(of, traffic, serving.planned(values, scenario))
+        st.session_state[_KEPT] = found
+    _simulate(scenario, found)
+    return View(found.traffic, found.plan, found.outcomes, found.problems)
+
+
+@dataclass
+class _Found:
+    """What is known so far of one scenario and plan."""
+
+    of: Any
+    traffic: Traffic
+    plan: Plan
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+    stopped: bool = False
+
+    @property
+    def left(self) -> list[str]:
+        """Policies not yet simulated, the one that is shown first."""
+        known = {*self.outcomes, *self.problems}
+        order = sorted(self.plan.deployments, key=lambda id: id != self.plan.shown)
+        return [id for id in order if id not in known]
+
+    def stop(self) -> None:
+        """Leave the rest out."""
+        self.stopped = True
+        self.problems |= {id: say("not simulated: it was stopped.") for id in self.left}
+
+
+def _simulate(scenario: Scenario, found: _Found) -> None:
+    left, of = found.left, len(found.plan.deployments)
+    if not left:
+        return
+    place = st.empty()
+    clock = _clock(scenario, found.traffic, found.plan)
+    for policy in left:
+        told = None
+        if len(found.traffic) * of > _LONG:
+            told = _progress(place, found, (of - len(found.left)) / of, name(policy))
+        try:
+            run = serving.simulate(
+                scenario, found.traffic, found.plan.deployments[policy], memory=found.plan.memory,
+                relief=found.plan.relief, prefix=found.plan.prefix, clock=clock, progress=told,
+            )  # fmt: skip
+        except serving.ServingError as error:
+            found.problems[policy] = str(error)
+        else:
+            found.outcomes[policy] = Outcome(run, serving.summary(run, found.plan.limits))
+    place.empty()
+
+
+def _progress(
+    place: DeltaGenerator, found: _Found, done: float, label: str
+) -> Callable[[float], None]:
+    """A bar and a way to stop, and what a simulation calls with the share that is done."""
+    with place.container(horizontal=True, vertical_alignment="center"):
+        bar = st.empty()
+        st.button(say("Stop"), key=f"service-stop-{label}", on_click=found.stop)
+    each = 1 / len(found.plan.deployments)
+
+    # Drawing is also where Streamlit lets a click end this run.
+    def told(share: float) -> None:
+        bar.progress(min(done + share * each, 1.0), say("Simulating: {policy}", policy=label))
+
+    return told
+
+
+def _clock(scenario: Scenario, traffic: Traffic, plan: Plan) -> serving.Clock:
+    slots = max(one.batching.slots for one in plan.deployments.values())
+    return serving.clock_for(scenario, traffic, slots)
+
+
+@dataclass
+class Loads:
+    """Figures of each policy at each rate, as far as they are known [request/s]."""
+
+    of: Any
+    traffic: Traffic
+    rates: tuple[float, ...]
+    figures: dict[str, list[Service]]
+    stopped: bool = False
+
+    @property
+    def done(self) -> float:
+        """Share of the rates that are known."""
+        return min(map(len, self.figures.values()), default=0) / len(self.rates)
+
+    def knee(self, policy: str) -> float:
+        """Highest rate that a policy serves within the limits; nan if none."""
+        known = self.figures[policy]
+        return serving.knee(self.rates[: len(known)], [one.goodput for one in known])
+
+    def stop(self) -> None:
+        """Go no further, or go on."""
+        self.stopped = not self.stopped
+
+
+def loads(scenario: Scenario, values: Mapping[str, Any], view: View) -> Loads:
+    """The load sweep, one rate further at each call until it is done or stopped.
+
+    Raises
+    ------
+    ServingError
+        If the traffic has no rate to change.
+    """
+    of = (scenario, dict(values), id(view.traffic))
+    kept: Loads | None = st.session_state.get(_SWEEP)
+    if kept is None or kept.of != of:
+        few = dict(values) | {"requests": _MOST_SWEPT}
+        small = len(view.traffic) <= _MOST_SWEPT
+        traffic = view.traffic if small else serving.requested(few, scenario)
+        rates = tuple(float(rate) for rate in traffic.rate * _SWEPT)
+        kept = Loads(of, traffic, rates, {id: [] for id in list(view.outcomes)[:_MOST_DRAWN]})
+        st.session_state[_SWEEP] = kept
+    if kept.stopped or kept.done == 1:
+        return kept
+    clock = _clock(scenario, kept.traffic, view.plan)
+    rate = kept.rates[round(kept.done * len(kept.rates))]
+    for policy, known in kept.figures.items():
+        [point] = serving.load_sweep(
+            scenario, kept.traffic, view.plan.deployments[policy], [rate],
+            memory=view.plan.memory, relief=view.plan.relief, prefix=view.plan.prefix,
+            clock=clock,
+        )  # fmt: skip
+        known.append(serving.summary(point.run, view.plan.limits))
+    return kept
+
+
+def seconds(value: float) -> str:
+    """A latency; that of a request that never came is said to be none."""
+    if np.isnan(value):
+        return text.unknown()
+    return say("never") if np.isinf(value) else text.si(value, "s")
