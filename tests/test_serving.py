@@ -240,6 +240,19 @@ def test_transfers() -> None:
         assert_allclose(float((moved.end - moved.start).sum()), exposed, atol=1e-12)
 
 
+def test_transfers_of_one_replica_follow_each_other() -> None:
+    """Two prompts at once: the second cache waits for the first when the network is slow."""
+    s = scenario()
+    pools = serving.Disaggregated(1, 1, 1e8, streaming=False)
+    moved = serving.simulate(s, constant(2, serving.AtOnce(), 1000, 10), pools).intervals.of(
+        State.TRANSFER
+    )
+    transfer = float(s.model.kv_bytes(1000, s.kv_format)) / 1e8
+    reading = float(prefill.prompt_time(s, 1000, 0).total)
+    assert transfer > reading
+    assert_allclose(moved.end, [reading + transfer, reading + 2 * transfer])
+
+
 def test_dynamic_batches() -> None:
     """GOLDEN dyn_batch_expected: min(4, 1 + those of a window) where the replica is idle."""
     assert_allclose(queueing.dynamic_batch(4, 20, 0.1), 2.782, rtol=1e-3)
@@ -368,6 +381,30 @@ def test_utilisation_and_price() -> None:
     assert math.isinf(none.usd_per_million_good_tokens)
 
 
+def test_utilisation_of_one_request() -> None:
+    """FORMULAS F4.2, F4.3: 1,000 tokens read and 100 more that pass the model, one at a time."""
+    s = scenario()
+    run = serving.simulate(s, constant(1, serving.AtOnce(), 1000, 101), serving.Continuous())
+    figures = serving.summary(run)
+    flops = 2 * s.model.active_params * 1100
+    assert_allclose(figures.mfu, flops / (run.duration * 16 * s.chip.peak(s.compute_format)))
+    weights = 101 * float(s.model.params_read(1)) * s.weight_format.bytes
+    cache = s.model.kv_bytes_read(np.arange(1000, 1100), s.kv_format).sum()
+    cache += s.model.kv_bytes(1000, s.kv_format)
+    assert_allclose(figures.mbu, (weights + cache) / (run.duration * 16 * s.chip.bandwidth))
+
+
+def test_what_is_found_is_no_work() -> None:
+    s = scenario()
+    traffic = constant(2, serving.Even(0.1), 100, 5, system=1000)
+    run = serving.simulate(s, traffic, serving.Continuous(), prefix=serving.SpareMemory())
+    # The second finds 992 of the 1,000 tokens that both begin with, 62 blocks of 16.
+    assert run.found == 992
+    flops = 2 * s.model.active_params * (2 * 1104 - 992)
+    mfu = serving.summary(run).mfu
+    assert_allclose(mfu, flops / (run.duration * 16 * s.chip.peak(s.compute_format)))
+
+
 def test_groups_read_prompts_at_the_same_time() -> None:
     one = scenario("llama-3-8b", fidelity="operators", attention_dp=4)
     run = serving.simulate(one, constant(40, serving.AtOnce(), 1000, 20), serving.Continuous())
@@ -476,6 +513,9 @@ def test_requests_longer_than_the_memory() -> None:
     assert_array_equal(short.fate, [2, 2, 1])
     wide = serving.simulate(s, replace(traffic, samples=5), serving.Continuous(4))
     assert wide.rejected.all()
+    assert math.isnan(serving.summary(wide).throughput)
+    pools = serving.simulate(s, replace(traffic, samples=20), serving.Disaggregated())
+    assert pools.rejected.all()
     assert "5 samples do not fit into 4 slots" in wide.notices[0]
 
 

@@ -112,9 +112,9 @@ class Disaggregated:
     A prompt goes to the first prefill replica that is free, and the first token comes from there.
     Its cache follows at the `bandwidth` of each prefill replica's network [byte/s], layer by layer
     behind the reading with `streaming`, and afterwards in one piece without; caches of one replica
-    follow each other. Decode replicas take turns. Prefixes are kept by prefill replicas, which
-    never see an answer. Memory of the prefill replicas is not counted,
-    and what is put out of a decode replica is read again there.
+    follow each other. Decode replicas take turns. Prefill replicas keep prefixes, though of prompts
+    only, since they never see an answer; their memory has no limit otherwise. What is put out of a
+    decode replica is read again there.
 
     References
     ----------
@@ -153,7 +153,9 @@ class Disaggregated:
         clock, log, s = floor.clock, floor.log, floor.clock.scenario
         layers = s.model.layers
         prompts = np.array([task.prompt for task in floor.tasks], dtype=float)
-        transfers = s.model.kv_bytes(prompts, s.kv_format) / self.bandwidth
+        # A model whose state does not grow sends the same for any prompt: one figure for all.
+        sent = s.model.kv_bytes(prompts, s.kv_format) / self.bandwidth
+        transfers = np.broadcast_to(sent, prompts.shape)
         servers = [(0.0, number) for number in range(self.prefill * clock.lanes)]
         links = [0.0] * self.prefill
         system = floor.traffic.system
@@ -162,7 +164,7 @@ class Disaggregated:
             for _ in links
         ]
         passed = []
-        for task, transfer in zip(floor.tasks, np.atleast_1d(transfers).tolist(), strict=True):
+        for task, transfer in zip(floor.tasks, transfers.tolist(), strict=True):
             free, number = heapq.heappop(servers)
             start = max(free, task.ready)
             where = number % self.prefill
