@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import serving
-from calc.serving import Limits, Run, Service, State
+from calc.serving import Run, Service, State
 from calc.words import marked, say
-from pages.ui import figures, kv_figures, palette, text
+from pages.ui import figures, kv_figures, palette
 from pages.ui.service_view import Loads, Outcome, name
 
 Array = NDArray[np.float64]
@@ -125,7 +125,7 @@ def memory(run: Run) -> figures.Chart:
 
     def share(series: Callable[[serving.MemoryUse], Array]) -> Array:
         parts = [np.interp(times, use.time, series(use)) for use in run.memory]
-        return 100 * np.sum(parts, axis=0) / max(total, 1)
+        return np.asarray(100 * np.sum(parts, axis=0) / max(total, 1))
 
     used = palette.Quantity(marked("handed out"), "#E69F00")
     filled = palette.Quantity(marked("holds tokens"), "#0072B2", "dash")

@@ -31,7 +31,10 @@ def tab(scenario: Scenario, values: Mapping[str, Any], view: View) -> bool:
     with st.grid(3, min_column_width=300):
         figures.show(
             service_figures.load(
-                loads, lambda one: one.ttft.percentiles[99], say("p99 TTFT (s)"), now=now,
+                loads,
+                lambda one: one.ttft.percentiles[99],
+                say("p99 TTFT (s)"),
+                now=now,
                 limit=limits.ttft,
             ),
             key="load-ttft",
@@ -39,7 +42,10 @@ def tab(scenario: Scenario, values: Mapping[str, Any], view: View) -> bool:
         )
         figures.show(
             service_figures.load(
-                loads, lambda one: one.tpot.percentiles[99], say("p99 TPOT (s)"), now=now,
+                loads,
+                lambda one: one.tpot.percentiles[99],
+                say("p99 TPOT (s)"),
+                now=now,
                 limit=limits.tpot,
             ),
             key="load-tpot",

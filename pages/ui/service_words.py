@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 
 from calc import Scenario, decode, prefill, serving
-from calc.serving import Exponential, Limits, Service, Traffic, queueing
+from calc.serving import Limits, Service, Traffic, queueing
 from calc.words import say
-from pages.ui import service_view, text
+from pages.ui import text
 from pages.ui.service_view import Loads, Outcome, View, name, seconds
 
 
@@ -40,9 +40,7 @@ def verdict(view: View) -> str:
         if better > 0
         else ""
     )
-    lost = (
-        say("{n:,} were turned away.", n=figures.rejected) if figures.rejected else ""
-    )
+    lost = say("{n:,} were turned away.", n=figures.rejected) if figures.rejected else ""
     return text.sentences(sentence, other, lost)
 
 
@@ -64,7 +62,7 @@ def _usd(value: float) -> str:
 
 def policies(outcomes: Mapping[str, Outcome]) -> dict[str, list[str]]:
     """All policies on the same traffic, one row each."""
-    rows = {
+    return {
         say("Policy"): [name(id) for id in outcomes],
         say("TTFT p50"): [seconds(one.figures.ttft.percentiles[50]) for one in outcomes.values()],
         say("TTFT p99"): [seconds(one.figures.ttft.percentiles[99]) for one in outcomes.values()],
@@ -84,7 +82,6 @@ def policies(outcomes: Mapping[str, Outcome]) -> dict[str, list[str]]:
             _usd(one.figures.usd_per_million_good_tokens) for one in outcomes.values()
         ],
     }
-    return rows
 
 
 def percentiles(figures: Service) -> dict[str, list[str]]:
@@ -95,7 +92,10 @@ def percentiles(figures: Service) -> dict[str, list[str]]:
         say("TPOT, over N tokens"): figures.tpot_per_token,
         say("End to end"): figures.e2e,
     }
-    columns = {say("Latency"): list(spreads), say("Mean"): [seconds(s.mean) for s in spreads.values()]}
+    columns = {
+        say("Latency"): list(spreads),
+        say("Mean"): [seconds(s.mean) for s in spreads.values()],
+    }
     for percent in serving.service.PERCENTS:
         columns[f"p{percent}"] = [seconds(s.percentiles[percent]) for s in spreads.values()]
     return columns
@@ -107,9 +107,7 @@ def closed_forms(view: View, scenario: Scenario, outcome: Outcome) -> dict[str, 
     mean = float(figures.e2e.mean)
     times, present = run.intervals.running()
     span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
-    there = (
-        float(((times[1:] - times[:-1]) * present[:-1]).sum() / span) if span else math.nan
-    )
+    there = float(((times[1:] - times[:-1]) * present[:-1]).sum() / span) if span else math.nan
     finished = float(run.finished.sum()) / span if span else math.nan
     reading = float(prefill.prompt_time(scenario).total)
     step = float(decode.step_time(scenario).total)

@@ -50,6 +50,23 @@ FOLDED: dict[str, Rows] = {
         ("scale_out", "runtime_memory"),
         ("routing_skew",),
     ),
+    marked("Traffic"): (
+        ("arrivals", "rate"),
+        ("requests", "seed"),
+        ("lengths", "spread"),
+        ("burstiness", "samples"),
+        ("turns", "system"),
+    ),
+    marked("Serving"): (
+        ("policy", "replicas"),
+        ("slots", "prefill_replicas"),
+        ("ttft_limit", "budget"),
+        ("window", "streaming"),
+        ("memory", "reserved"),
+        ("relief", "host"),
+        ("prefix", "host_memory"),
+        ("affinity",),
+    ),
     marked("Speculation"): (
         ("acceptance", "n_draft"),
         ("draft", "cost_ratio"),
