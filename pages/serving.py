@@ -107,7 +107,7 @@ if load.open:
         pending = service_load.tab(scenario, values, view)
 if theory.open:
     with theory:
-        st.dataframe(service_words.closed_forms(view, scenario, shown), hide_index=True)
+        st.dataframe(service_words.closed_forms(view), hide_index=True)
 if trace.open:
     with trace:
         traces.control()

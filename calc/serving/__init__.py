@@ -11,7 +11,7 @@
 ``serving.summary(run, serving.Limits(ttft=1.0, tpot=0.05))`` its figures.
 """
 
-from calc.serving import queueing
+from calc.serving import queueing, theory
 from calc.serving.arrivals import AtOnce, Bursty, Even, Poisson
 from calc.serving.clock import Clock
 from calc.serving.deployment import Colocated, Disaggregated
@@ -90,4 +90,5 @@ __all__ = [
     "simulate",
     "spread",
     "summary",
+    "theory",
 ]

@@ -90,7 +90,7 @@ def distribution(
     low, high = float(np.quantile(flat, 0.01)), float(flat.max())
     rows = figures.wrapped([*legend, figures.key(say("limit"), palette.RULE, "╍╍")])
     layout = {
-        **kv_figures.frame(58, legend_rows=len(rows)),
+        **kv_figures.frame(58, legend_rows=len(rows)), "height": 400,
         "xaxis": {
             "type": "log", "range": [math.log10(low) - 0.1, math.log10(high) + 0.05],
             "title": {"text": title, "standoff": 8}, "automargin": False,

@@ -74,7 +74,8 @@ def view(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -
         found = _Found(of, traffic, serving.planned(values, scenario))
         st.session_state[_KEPT] = found
     _simulate(scenario, found)
-    return View(found.traffic, found.plan, found.outcomes, found.problems)
+    known = {id: found.outcomes[id] for id in found.plan.deployments if id in found.outcomes}
+    return View(found.traffic, found.plan, known, found.problems)
 
 
 @dataclass
@@ -184,7 +185,7 @@ def loads(scenario: Scenario, values: Mapping[str, Any], view: View) -> Loads:
         small = len(view.traffic) <= _MOST_SWEPT
         traffic = view.traffic if small else serving.requested(few, scenario)
         rates = tuple(float(rate) for rate in traffic.rate * _SWEPT)
-        kept = Loads(of, traffic, rates, {id: [] for id in list(view.outcomes)[:_MOST_DRAWN]})
+        kept = Loads(of, traffic, rates, {id: [] for id in _best(view)})
         st.session_state[_SWEEP] = kept
     if kept.stopped or kept.done == 1:
         return kept
@@ -198,6 +199,16 @@ def loads(scenario: Scenario, values: Mapping[str, Any], view: View) -> Loads:
         )  # fmt: skip
         known.append(serving.summary(point.run, view.plan.limits))
     return kept
+
+
+def _best(view: View) -> list[str]:
+    """As many policies as a chart tells apart: the one that is shown, and those that do best."""
+    order = sorted(
+        view.outcomes,
+        key=lambda id: (id != view.plan.shown, -view.outcomes[id].figures.good),
+    )
+    chosen = order[:_MOST_DRAWN]
+    return [id for id in view.outcomes if id in chosen]
 
 
 def seconds(value: float) -> str:

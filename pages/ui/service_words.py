@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from calc import Scenario, decode, prefill, serving
-from calc.serving import Limits, Service, Traffic, queueing
-from calc.words import say
+from calc import serving
+from calc.serving import Limits, Service, Traffic
+from calc.words import marked, say
 from pages.ui import text
 from pages.ui.service_view import Loads, Outcome, View, name, seconds
 
@@ -20,11 +20,11 @@ def verdict(view: View) -> str:
     limits, figures = view.plan.limits, shown.figures
     count = len(view.traffic)
     sentence = say(
-        "Of {n:,} requests **{policy}** batching answers **{good:.0%}** with a first token within "
+        "Of {n:,} requests **{policy}** batching answers **{good}** with a first token within "
         "{ttft} and a token every {tpot}: a goodput of **{goodput} requests/s**.",
         n=count,
         policy=name(view.plan.shown),
-        good=figures.good / count,
+        good=text.percent(figures.good / count),
         ttft=text.si(limits.ttft, "s"),
         tpot=text.si(limits.tpot, "s"),
         goodput=text.significant(figures.goodput),
@@ -101,67 +101,27 @@ def percentiles(figures: Service) -> dict[str, list[str]]:
     return columns
 
 
-def closed_forms(view: View, scenario: Scenario, outcome: Outcome) -> dict[str, list[str]]:
+# Each quantity that theory knows, and how it is written.
+_PAIRS: Mapping[str, tuple[str, Callable[[float], str]]] = {
+    "little": (marked("Requests in the system, λ · E2E (Little)"), text.significant),
+    "static": (marked("Slots used by a static batch, mean over longest"), text.percent),
+    "wait": (marked("Mean wait for a replica that only reads prompts, M/G/1"), seconds),
+    "servers": (marked("Prefill : decode, T_prefill · B / (T_step · G)"), text.ratio),
+    "retired": (marked("Cached tokens that leave in a step, B (P + G) / G"), text.round_count),
+    "held": (marked("Of the cache handed out, holds tokens"), text.percent),
+}
+
+
+def closed_forms(view: View) -> dict[str, list[str]]:
     """What theory says beside what the simulation gave."""
-    run, figures, traffic = outcome.run, outcome.figures, view.traffic
-    mean = float(figures.e2e.mean)
-    times, present = run.intervals.running()
-    span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
-    there = float(((times[1:] - times[:-1]) * present[:-1]).sum() / span) if span else math.nan
-    finished = float(run.finished.sum()) / span if span else math.nan
-    reading = float(prefill.prompt_time(scenario).total)
-    step = float(decode.step_time(scenario).total)
-    replicas = len(run.names)
-    utilisation = traffic.rate / replicas * reading
-    rows: list[tuple[str, str, str]] = [
-        (
-            say("Little: requests in the system"),
-            text.significant(queueing.in_system(finished, mean)),
-            text.significant(there),
-        ),
-        (
-            say("Slots used by a static batch, lengths like these"),
-            text.percent(
-                queueing.static_efficiency(
-                    traffic.output, min(view.plan.deployments["static"].batching.slots,
-                                        len(traffic)))),
-            text.percent(view.outcomes["static"].figures.slot_efficiency)
-            if "static" in view.outcomes
-            else "",
-        ),
-        (
-            say("M/D/1: mean wait for a prompt, one replica that only reads"),
-            text.si(queueing.wait_md1(traffic.rate / replicas, reading), "s")
-            if utilisation < 1
-            else say("grows without end"),
-            text.si(float(_waits(outcome)), "s"),
-        ),
-        (
-            say("Cache that a step retires, B (P + G) / G"),
-            say("{n} tokens", n=text.round_count(
-                figures.mean_batch * (traffic.prompt.mean() + traffic.output.mean())
-                / traffic.output.mean())),
-            "",
-        ),
-        (
-            say("Prefill : decode servers, F8.8"),
-            text.ratio(prefill.servers_ratio(reading, scenario.batch, step, scenario.output)),
-            "",
-        ),
-        (
-            say("Of what is handed out, holds tokens"),
-            "",
-            text.percent(figures.kv_utilisation),
-        ),
-    ]  # fmt: skip
-    head = (say("Quantity"), say("Closed form"), say("Simulated"))
-    return {label: [row[i] for row in rows] for i, label in enumerate(head)}
-
-
-def _waits(outcome: Outcome) -> float:
-    run = outcome.run
-    waited = (run.admitted - run.traffic.arrival)[run.finished]
-    return float(waited.mean()) if waited.size else math.nan
+    runs = {id: outcome.run for id, outcome in view.outcomes.items()}
+    slots = view.plan.deployments["static"].batching.slots
+    pairs = serving.theory.beside(runs, view.plan.shown, view.plan.memory, slots)
+    return {
+        say("Quantity"): [say(_PAIRS[id][0]) for id in pairs],
+        say("Closed form"): [_PAIRS[id][1](pair.theory) for id, pair in pairs.items()],
+        say("Simulated"): [_PAIRS[id][1](pair.run) for id, pair in pairs.items()],
+    }
 
 
 def knees(loads: Loads, limits: Limits) -> str:

@@ -1,0 +1,110 @@
+"""What closed forms say of a run, beside what the run gave: each holds the other up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from calc import decode, metrics, paging, prefill
+from calc.serving import queueing
+from calc.serving.pool import Memory
+from calc.serving.run import Run
+from calc.serving.task import State
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One quantity in theory and in a run; nan where there is none."""
+
+    theory: float
+    run: float
+
+
+def little(run: Run) -> Pair:
+    """Requests in the system on average: rate times time (F8.3), and counted [request]."""
+    times, present = run.intervals.running()
+    span = float(times[-1] - times[0]) if len(times) > 1 else 0.0
+    if not span:
+        return Pair(math.nan, math.nan)
+    there = float((np.diff(times) * present[:-1]).sum()) / span
+    stayed = run.e2e[np.isfinite(run.e2e)]
+    mean = float(stayed.mean()) if stayed.size else math.nan
+    return Pair(queueing.in_system(len(stayed) / span, mean), there)
+
+
+def static_slots(run: Run, slots: int) -> Pair:
+    """Share of slots that make tokens when a batch leaves together (F8.6)."""
+    batch = min(slots, len(run.traffic))
+    return Pair(queueing.static_efficiency(run.traffic.output, batch), run.slot_efficiency)
+
+
+def prompt_wait(run: Run, readers: int) -> Pair:
+    """Mean wait for a replica that only reads prompts (F8.4, over the lengths that came) [s].
+
+    nan where there are several such replicas, or more work than one can do.
+    """
+    reading = run.intervals.of(State.PREFILL)
+    times = reading.end - reading.start
+    waited = (run.admitted - run.traffic.arrival)[np.isfinite(run.admitted)]
+    simulated = float(waited.mean()) if waited.size else math.nan
+    busy = run.traffic.rate * float(times.mean()) if times.size else math.nan
+    if readers != 1 or not busy < 1:
+        return Pair(math.nan, simulated)
+    wait = run.traffic.rate * float((times**2).mean()) / (2 * (1 - busy))
+    return Pair(wait, simulated)
+
+
+def retired(run: Run) -> Pair:
+    """Cached tokens that leave in a decode step, B (P + G) / G (F8.7) [token]."""
+    traffic, steps = run.traffic, sum(run.steps.values())
+    prompt, output = float(traffic.prompt.mean()), float(traffic.output.mean())
+    left = (traffic.prompt + traffic.output)[run.finished].sum()
+    simulated = float(left) / steps if steps else math.nan
+    return Pair(metrics.kv_tokens_retired(run.mean_batch, prompt, output), simulated)
+
+
+def servers(run: Run) -> Pair:
+    """Replicas that read to those that decode, when neither waits (F8.8), and as they were busy."""
+    s, traffic = run.scenario, run.traffic
+    context = queueing.mean_context(float(traffic.prompt.mean()), traffic.output)
+    reading = float(np.mean(prefill.prompt_time(s, traffic.prompt).total))
+    step = float(decode.step_time(s, batch=run.mean_batch, context=context).total)
+    theory = prefill.servers_ratio(reading, run.mean_batch, step, float(traffic.output.mean()))
+    read = run.intervals.of(State.PREFILL)
+    decoding = 0.0
+    for replica in range(len(run.names)):
+        times, present = run.intervals.of(State.DECODE).on(replica).running()
+        decoding += float(np.diff(times)[present[:-1] > 0].sum()) if len(times) else 0.0
+    spent = float((read.end - read.start).sum())
+    return Pair(theory, spent / decoding if decoding else math.nan)
+
+
+def held(run: Run, memory: Memory) -> Pair:
+    """Share of what is handed out that holds tokens (F2.9, F8.11)."""
+    live = queueing.mean_context(float(run.traffic.prompt.mean()), run.traffic.output)
+    theory = (
+        float(paging.paged_utilisation(live, run.scenario.kv_block))
+        if math.isinf(memory.longest)
+        else live / memory.longest
+    )
+    used = sum(use.mean(use.used) for use in run.memory)
+    filled = sum(use.mean(use.filled) for use in run.memory)
+    return Pair(theory, filled / used if used > 0 else math.nan)
+
+
+def beside(runs: Mapping[str, Run], shown: str, memory: Memory, slots: int) -> dict[str, Pair]:
+    """All that can be said of the runs of a plan, of the shown one where any would do."""
+    pairs = {"little": little(runs[shown])}
+    if "static" in runs:
+        pairs["static"] = static_slots(runs["static"], slots)
+    if "disaggregated" in runs:
+        apart = runs["disaggregated"]
+        readers = sum(name.startswith("prefill") for name in apart.names)
+        pairs["wait"] = prompt_wait(apart, readers)
+        pairs["servers"] = servers(apart)
+    pairs["retired"] = retired(runs[shown])
+    pairs["held"] = held(runs[shown], memory)
+    return pairs
