@@ -32,13 +32,19 @@ except serving.ServingError as error:
     st.stop()
 
 shown = view.shown
-st.markdown(service_words.verdict(view))
-for problem in {*view.traffic.notices, *(shown.run.notices if shown else ())}:
+if shown is None:
+    st.markdown(
+        say(
+            "**This cannot be served.** {reason}",
+            reason=text.plain(view.problems[view.plan.shown]),
+        )
+    )
+    st.stop()
+st.markdown(service_words.verdict(view, shown))
+for problem in dict.fromkeys([*view.traffic.notices, *shown.run.notices]):
     st.caption(f":material/info: {text.plain(problem)}")
 for policy, problem in view.problems.items():
     st.caption(f":material/info: **{service_view.name(policy)}**: {text.plain(problem)}")
-if shown is None:
-    st.stop()
 metrics(service_words.headline(shown.figures))
 
 with st.grid(2, min_column_width=400):

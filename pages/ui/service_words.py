@@ -12,11 +12,8 @@ from pages.ui import text
 from pages.ui.service_view import Loads, Outcome, View, name, seconds
 
 
-def verdict(view: View) -> str:
+def verdict(view: View, shown: Outcome) -> str:
     """How many of the requests were answered in time, and what the best policy would do."""
-    shown = view.shown
-    if shown is None:
-        return say("**{policy}** cannot be simulated.", policy=name(view.plan.shown))
     limits, figures = view.plan.limits, shown.figures
     count = len(view.traffic)
     sentence = say(

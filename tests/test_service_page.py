@@ -1,0 +1,111 @@
+"""The Serving page, and closed forms beside the simulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scenarios import scenario
+from streamlit.testing.v1 import AppTest
+
+from calc import serving
+
+APP = Path(__file__).parents[1] / "app.py"
+
+
+def page(**query: str) -> AppTest:
+    at = AppTest.from_file(str(APP), default_timeout=60)
+    for key, value in query.items():
+        at.query_params[key] = value
+    at.run()
+    at.switch_page("pages/serving.py").run()
+    assert not at.exception
+    return at
+
+
+def words(at: AppTest) -> str:
+    return " ".join(element.value for element in (*at.markdown, *at.caption, *at.warning))
+
+
+def test_requests_are_answered_and_policies_compared() -> None:
+    at = page()
+    assert "Of 400 requests **continuous** batching answers **86 %**" in words(at)
+    table = at.dataframe[0].value
+    assert list(table["Policy"]) == [
+        "static", "dynamic", "continuous", "chunked prefill", "disaggregated",
+    ]  # fmt: skip
+    assert list(table["Turned away"]) == ["0"] * 5
+
+
+def test_the_same_link_gives_the_same_run() -> None:
+    first, second = page(seed="7", qps="1.5"), page(seed="7", qps="1.5")
+    assert words(first) == words(second)
+    assert words(first) != words(page(seed="8", qps="1.5"))
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"n": "2"}, "This cannot be served"),
+        ({"chip": "tpu-v5e", "c": "fp8"}, "This cannot be served"),
+        ({"bon": "64", "slots": "8"}, "do not fit into 8 slots"),
+        ({"kvm": "contiguous", "res": "1000"}, "They are longer than the 1,000 tokens reserved"),
+        ({"qps": "0"}, "Arrival rate (qps) in the link is outside"),
+        ({"rep": "1"}, "batching answers"),
+        ({"model": "gemma-3-27b", "pfx": "spare"}, "windows or a constant state"),
+    ],
+)
+def test_what_cannot_be_is_said(query: dict[str, str], said: str) -> None:
+    assert said in words(page(**query))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "arrival,prompt\n0,1\n",
+        "arrival,prompt,output\n-1,10,10\n",
+        "arrival,prompt,output\n0,nan,10\n",
+        "",
+        "arrival,prompt,output\n0,10,<b>\n",
+    ],
+)
+def test_a_bad_trace_is_refused_in_words(content: str) -> None:
+    with pytest.raises(serving.ServingError) as refused:
+        serving.read_trace(content)
+    assert "<b>" not in str(refused.value)
+
+
+def test_the_load_sweep_runs_to_its_end_and_names_the_knee() -> None:
+    at = page(req="60", p="1024", g="100", qps="4")
+    at.session_state["service-tabs"] = "Load"
+    at.run()
+    assert not at.exception
+    said = words(at)
+    assert "for at least 90 % of the requests this deployment serves" in said
+    assert "continuous **" in said
+
+
+@pytest.mark.parametrize(
+    ("values", "changes", "tolerance"),
+    [
+        ({"lengths": "constant"}, {}, 0.01),
+        ({}, {}, 0.08),
+        ({"lengths": "exponential", "rate": 1.5, "memory": "contiguous"}, {"prompt": 2048}, 0.12),
+    ],
+)
+def test_theory_agrees_with_the_simulation(
+    values: dict[str, Any], changes: dict[str, Any], tolerance: float
+) -> None:
+    s = scenario(**changes)
+    traffic, plan = serving.requested(values, s), serving.planned(values, s)
+    runs = {
+        id: serving.simulate(s, traffic, one, memory=plan.memory, relief=plan.relief)
+        for id, one in plan.deployments.items()
+    }
+    pairs = serving.theory.beside(runs, "continuous", plan.memory, 32)
+    # A wait is dominated by few requests: its own test takes many.
+    waits = pairs.pop("wait")
+    assert waits.theory > 0
+    for id, pair in pairs.items():
+        assert pair.run == pytest.approx(pair.theory, rel=tolerance), id
