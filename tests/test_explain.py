@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -124,7 +127,7 @@ def test_every_quantity_is_explained() -> None:
 DRAFTS = (None, models["llama-3.2-1b"])
 
 # What plain text calls, for Python to evaluate it.
-CALLED = {
+CALLED: Mapping[str, Any] = {
     "max": max,
     "min": min,
     "floor": math.floor,
@@ -170,23 +173,24 @@ def test_formulas_give_the_numbers_shown(
 ) -> None:
     s = replace(given, acceptance=accepted / 100, n_draft=drafted, draft=draft)
     # A quotient that lands on a whole number may be floored to its neighbour.
-    slack = {"max_batch": s.attention_dp, "sequences_that_fit": s.attention_dp}
+    slack: dict[str, float] = {"max_batch": s.attention_dp, "sequences_that_fit": s.attention_dp}
     # What is left of large sums.
     rest = 1e-12 * memory.ledger(s).total
     slack |= {"free_batch": 1, "free": rest, "missing": rest, "attention_share": 1e-12}
     for id, shown in computed(s).items():
-        formula, close = EXPLANATIONS[id].build(s), {"rtol": 1e-9, "atol": slack.get(id, 0)}
+        formula = EXPLANATIONS[id].build(s)
+        close = partial(assert_allclose, rtol=1e-9, atol=slack.get(id, 0))
         if id.startswith("best_length") and math.isnan(formula.value):
             # Where nothing is known the page says so.
             continue
-        assert_allclose(formula.value, shown, **close, equal_nan=True)
+        close(formula.value, shown, equal_nan=True)
         assert formula.latex().count("{") == formula.latex().count("}")
         assert formula.latex(numbers=True).count(r"\left") == formula.latex(True).count(r"\right")
         if not math.isnan(formula.value):
-            assert_allclose(evaluated(formula.plain(True, digits=17)), formula.value, **close)
+            close(evaluated(formula.plain(True, digits=17)), formula.value)
         assert not set(formula.plain()) & set("\\{}$")
         if not (math.isnan(formula.value) or isinstance(formula, (Best, Edge))):
-            assert_allclose(evaluated(filled_in(formula)), formula.value, **close)
+            close(evaluated(filled_in(formula)), formula.value)
 
 
 def test_plain_text_keeps_the_order_of_operations() -> None:
