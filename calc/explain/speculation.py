@@ -150,9 +150,9 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "free_batch": Explanation(
         marked("Free up to batch"), r"B_\mathrm{free}", "sequences", "F7.4, F3.6",
         marked(
-            "At fidelity bound the last batch whose drafts leave the linear layers memory-bound."
-            " At fidelity operators the last of the batches tried, in steps of some "
-            "per cent, whose check takes at most 1 % longer than a decode step."
+            "At fidelity bound the last batch whose drafts leave the linear layers memory-bound. "
+            "At fidelity operators the last of some batches tried, each a few per cent above the "
+            "one before, whose check takes at most 1.01 times a decode step."
         ), _free_batch,
         marked("Verifying is free up to batch"),
     ),
