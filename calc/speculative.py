@@ -291,7 +291,8 @@ def free_batch(scenario: Scenario, compute_bound_from: float) -> float:
     """Largest batch whose verification costs no more than a plain step [sequence].
 
     At fidelity ``bound`` that is while its tokens leave the linear layers memory-bound. With
-    operators and links of their own it is looked for: the last batch within 1 %.
+    operators and links of their own it is looked for: the last batch within 1 %, nan if times are
+    unknown.
     """
     last = compute_bound_from / (scenario.n_draft + 1)
     if scenario.fidelity == "bound" or not math.isfinite(last):
@@ -299,5 +300,7 @@ def free_batch(scenario: Scenario, compute_bound_from: float) -> float:
     batch = checked_batches(compute_bound_from)
     plain = decode.step_time(scenario, batch=batch).total
     checked = decode.step_time(scenario, batch=batch, tokens=scenario.n_draft + 1).total
+    if np.isnan(plain).any():
+        return math.nan
     free = np.cumprod(checked <= FREE * plain).astype(bool)
     return float(batch[free].max(initial=0.0))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calc.explain import EXPLANATIONS
 from calc.words import marked, say
-from pages.ui import tables, text
+from pages.ui import explained, tables, text
 from pages.ui.frame import current_scenario, header
 
 INTRODUCTION = marked("""
@@ -58,22 +58,7 @@ st.latex(f"{bound.symbol} = {bound.build(scenario).latex()}")
 st.markdown(say(METHOD))
 
 st.header(say("Nomenclature"), anchor=False)
-st.table(
-    tables.table(
-        [say("Symbol"), say("Quantity"), say("SI unit"), say("Source")],
-        [
-            [
-                f"${entry.symbol}$",
-                text.plain(say(entry.label)),
-                text.plain(say(entry.unit)),
-                entry.source,
-            ]
-            for entry in EXPLANATIONS.values()
-        ]
-        + tables.symbols(scenario),
-    ),
-    hide_index=True,
-)
+st.table(explained.nomenclature(scenario), hide_index=True)
 
 st.header(say("Figures of this chip"), anchor=False)
 st.markdown(f"**{text.plain(scenario.chip.name)}**, {text.plain(scenario.chip.topology)}")
@@ -93,3 +78,4 @@ if scenario.model.note:
 
 st.header(say("Literature"), anchor=False)
 st.markdown(say(SOURCES))
+explained.section(scenario, (), key="about")

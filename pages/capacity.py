@@ -30,12 +30,12 @@ caveats = verdict.layout_caveats(scenario)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 shown = {
-    say("Weights"): text.si(held.weights, "B"),
-    say("KV cache"): text.si(held.kv_cache, "B"),
-    say("Free") if held.free >= 0 else say("Missing"): text.si(abs(held.free), "B"),
-    say("Fewest chips"): text.count(fewest) if fewest else say("none"),
-    say("Largest batch"): text.count(largest),
-    say("Critical batch"): text.count(crossing // 1),
+    "weights": text.si(held.weights, "B"),
+    "kv_cache": text.si(held.kv_cache, "B"),
+    "free" if held.free >= 0 else "missing": text.si(abs(held.free), "B"),
+    "fewest_chips": text.count(fewest) if fewest else say("none"),
+    "max_batch": text.count(largest),
+    "compute_bound_batch": text.count(crossing // 1),
 }
 metrics(shown)
 
@@ -77,4 +77,4 @@ if everywhere.open:
 if packed.open:
     with packed:
         packing_bench.section()
-explained.section(scenario)
+explained.section(scenario, shown, key="capacity")

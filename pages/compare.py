@@ -6,7 +6,7 @@ import streamlit as st
 
 from calc import compare
 from calc.words import say
-from pages.ui import compare_figures, compare_words, figures, pinned, text
+from pages.ui import compare_figures, compare_words, explained, figures, pinned, text
 from pages.ui.frame import current_scenario, header
 
 _BASELINE, _CHOSEN = "compare-baseline", "compare-points"
@@ -87,3 +87,4 @@ figures.show(
 )
 st.subheader(say("Pins"), anchor=False)
 pinned.editor()
+explained.section(scenario, [one.id for one in compare.MEASURES], key="compare")

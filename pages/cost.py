@@ -24,12 +24,12 @@ header(say("What does a million tokens cost?"), scenario)
 st.markdown(verdict.cost(scenario, step, prompts))
 per_output = text.usd(float(cost.per_million_tokens(scenario, step)))
 shown = {
-    say("USD per M output"): per_output,
-    say("USD per M input"): text.usd(cost.per_million_input_tokens(scenario, prompts)),
-    say("USD, 1k requests"): text.usd(cost.requests(scenario, step, prompts)),
-    say("Token per joule"): text.significant(float(cost.tokens_per_joule(scenario, step))),
-    "MBU": text.percent(float(measured.mbu(scenario, step))),
-    "MFU": text.percent(float(measured.mfu(scenario, step))),
+    "usd_per_million_output_tokens": per_output,
+    "usd_per_million_input_tokens": text.usd(cost.per_million_input_tokens(scenario, prompts)),
+    "usd_per_thousand_requests": text.usd(cost.requests(scenario, step, prompts)),
+    "tokens_per_joule": text.significant(float(cost.tokens_per_joule(scenario, step))),
+    "mbu": text.percent(float(measured.mbu(scenario, step))),
+    "mfu": text.percent(float(measured.mfu(scenario, step))),
 }
 metrics(shown)
 
@@ -53,4 +53,4 @@ st.caption(
         "sidebar."
     )
 )
-explained.section(scenario)
+explained.section(scenario, shown, key="cost")

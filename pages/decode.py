@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calc import decode, explain, levers, memory
+from calc import decode, levers, memory
 from calc.words import marked, say
 from pages.ui import (
     decode_view,
@@ -39,8 +39,7 @@ st.markdown(verdict.decode_step(scenario, step, max_batch, landmarks.compute_bou
 caveats = verdict.caveats(scenario, step)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
-labels = [say(explain.EXPLANATIONS[id].label) for id in decode_view.METRICS]
-metrics(dict(zip(labels, view.metrics, strict=True)))
+metrics(dict(zip(decode_view.METRICS, view.metrics, strict=True)))
 scrubber.show(
     "decode-scrub",
     [
@@ -107,4 +106,4 @@ with details:
 
 st.subheader(say("What one lever would do"), anchor=False)
 st.markdown(tables.levers(levers.outcome(scenario), levers.pull_all(scenario, formats)))
-explained.section(scenario)
+explained.section(scenario, decode_view.METRICS, key="decode")

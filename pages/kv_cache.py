@@ -34,15 +34,7 @@ copies = verdict.cache_copies(laid_out)
 if copies:
     st.caption(f":material/info: {copies}")
 
-labels = (
-    say("Per token"),
-    say("Per sequence"),
-    say("Sequences that fit"),
-    say("Reads equal at"),
-    say("Attention intensity"),
-    say("Ridge point"),
-)
-metrics(dict(zip(labels, kv_view.metrics(scenario, largest), strict=True)))
+metrics(dict(zip(kv_view.METRICS, kv_view.metrics(scenario, largest), strict=True)))
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     window = st.selectbox(
@@ -171,3 +163,4 @@ if paged.open:
             key="kv-paging",
             alt=say("Share of reserved cache in use, paged and contiguous, against mean length."),
         )
+explained.section(laid_out, kv_view.METRICS, key="kv")

@@ -24,12 +24,12 @@ caveats = verdict.prefill_caveats(scenario)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 shown = {
-    say("Prefill time"): text.si(total, "s"),
-    say("Prompt token/s"): text.rate(scenario.prompt * rate),
-    say("Attention share"): text.percent(prefill.attention_share(scenario)),
-    say("Free tokens per step"): text.count(free // 1),
-    say("Largest chunk"): text.count(largest),
-    say("Prefill : decode"): text.ratio(ratio),
+    "prefill_time": text.si(total, "s"),
+    "prompt_token_rate": text.rate(scenario.prompt * rate),
+    "attention_share": text.percent(prefill.attention_share(scenario)),
+    "free_tokens": text.count(free // 1),
+    "largest_chunk": text.count(largest),
+    "servers_ratio": text.ratio(ratio),
 }
 metrics(shown)
 
@@ -76,4 +76,4 @@ if split.open:
                 "while the next ones are computed."
             )
         )
-explained.section(scenario)
+explained.section(scenario, shown, key="prefill")

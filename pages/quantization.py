@@ -86,4 +86,4 @@ if bits.open:
     with bits:
         st.table(quantization_tables.format_bits(scenario), hide_index=True)
         st.caption(say("Bits: those of a value, and its share of scales and zero points."))
-explained.section(scenario)
+explained.section(scenario, quantization_tables.EXPLAINED, key="quantization")

@@ -20,12 +20,12 @@ st.caption(
     "  \n".join(f":material/info: {caveat}" for caveat in verdict.sharding_caveats(scenario))
 )
 shown = {
-    say("Step time"): text.si(float(step.total), "s"),
-    say("Matmul: weights"): text.si(float(product.hbm), "s"),
-    say("Matmul: FLOPs"): text.si(float(product.math), "s"),
-    say("Matmul: links"): text.si(float(product.link), "s"),
-    say("Links pass memory"): text.ways(where.hbm),
-    say("Links pass compute"): text.ways(where.compute),
+    "step_time": text.si(float(step.total), "s"),
+    "matmul_hbm": text.si(float(product.hbm), "s"),
+    "matmul_math": text.si(float(product.math), "s"),
+    "matmul_link": text.si(float(product.link), "s"),
+    "hbm_limit": text.ways(where.hbm),
+    "compute_limit": text.ways(where.compute),
 }
 metrics(shown)
 
@@ -101,4 +101,4 @@ if held.open:
     with held:
         st.markdown(sharding_tables.per_chip(scenario))
         st.caption(say("Copies: what this chip would not hold if everything were split evenly."))
-explained.section(scenario)
+explained.section(scenario, shown, key="sharding")

@@ -8,6 +8,7 @@ from calc import speculative
 from calc.words import say
 from pages.ui import (
     bench,
+    explained,
     figures,
     scrubber,
     speculation_figures,
@@ -28,15 +29,7 @@ st.markdown(verdict.speculation(scenario, timed.here, best_here, timed.free))
 caveats = verdict.speculation_caveats(scenario, timed.ratio)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
-labels = (
-    say("Speed-up here"),
-    say("If verifying is free"),
-    say("Tokens per check"),
-    say("Best length here"),
-    say("Best if free"),
-    say("Free up to batch"),
-)
-metrics(dict(zip(labels, view.metrics, strict=True)))
+metrics(dict(zip(speculation_view.METRICS, view.metrics, strict=True)))
 scrubber.show("speculation-scrub", [speculation_view.by_acceptance(scenario, timed)])
 
 with st.grid(2, min_column_width=400):
@@ -87,3 +80,4 @@ if budget.open:
 if acceptance.open:
     with acceptance:
         bench.section(scenario)
+explained.section(scenario, speculation_view.METRICS, key="speculation")

@@ -97,7 +97,7 @@ class Bracketed(gettext.NullTranslations):
 SAME = frozenset(
     {
         "config", "json", "KiB", "GiB", "USD", "kWh", "TTFT", "TPOT", "MBU", "MFU", "MHA",
-        "GQA", "MQA", "MLA", "MLP",
+        "GQA", "MQA", "MLA", "MLP", "LaTeX",
     }
 )  # fmt: skip
 IDS = frozenset(
@@ -216,19 +216,33 @@ def in_table(node: Any) -> Iterator[str]:
         yield from (cell for cell in frame[column] if isinstance(cell, str))
 
 
+def in_code(node: Any) -> Iterator[str]:
+    """What is there to copy: a formula, or lines of which symbols and functions are no words."""
+    if node.language == "latex":
+        yield f"${node.value}$"
+    else:
+        yield re.sub(r"\b(?:\w*_\w+|max|min|floor|argmax|first|last|for)\b", "", node.value)
+
+
 def seen(test: AppTest) -> Iterator[str]:
     """Every text of a page."""
     for node in elements(test._tree):
         proto = getattr(node, "proto", None)
         if isinstance(getattr(node, "value", None), pd.DataFrame):
             yield from in_table(node)
+        elif node.type == "code":
+            yield from in_code(node)
         elif proto is not None:
             yield from texts(proto)
 
 
 # What is opened on a page beside its tabs.
 OPENED = (
-    "explain-open", "share", "kv-pick", "custom-model", "custom-chip",
+    "share", "kv-pick", "custom-model", "custom-chip",
+    *(f"explain-{page}-open" for page in (
+        "about", "capacity", "compare", "cost", "decode", "kv", "prefill", "quantization",
+        "sharding", "speculation",
+    )),
     *(f"group-{group}-{unfolded}" for group in sidebar.FOLDED for unfolded in (True, False)),
 )  # fmt: skip
 TABS = {

@@ -25,7 +25,7 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 # Written the same in every language.
 INTERNATIONAL = {
     "", "s", "ms", "µs", "W", "GB", "GB/s", "USD", "FLOP", "FLOP/s", "FLOP/USD", "token/s",
-    "token/J",
+    "token/J", "×",
 }  # fmt: skip
 
 
@@ -75,7 +75,11 @@ def test_every_explanation_is_chinese_throughout(fidelity: str) -> None:
     def told() -> tuple[set[str], set[str]]:
         entries = list(explain.EXPLANATIONS.values())
         symbols = [symbol for entry in entries for symbol in entry.build(s).symbols()]
-        texts = {words.say(text) for entry in entries for text in (entry.label, entry.reading)}
+        texts = {
+            words.say(text)
+            for entry in entries
+            for text in (entry.label, entry.title, entry.reading)
+        }
         texts |= {words.say(symbol.meaning) for symbol in symbols}
         return texts, {entry.unit for entry in entries} | {symbol.unit for symbol in symbols}
 

@@ -45,7 +45,7 @@ def _per_sequence(s: Scenario) -> Expression:
 def _equal_reads(s: Scenario) -> Expression:
     there = decode.kv_equals_weights_batch(s)
     read = Symbol(
-        r"P_\mathrm{read}(B_=)",
+        r"P_\mathrm{read}(B_\mathrm{eq})",
         float(s.model.params_read(there, s.routing_skew)),
         "parameters",
         marked("parameters streamed by a step of the batch sought; all that are active, if dense"),
@@ -63,7 +63,7 @@ def _ridge(s: Scenario) -> Expression:
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     "kv_per_token": Explanation(
-        marked("Per token"), r"\kappa", "byte/token",
+        marked("Per token"), "K_1", "byte/token",
         "cache over the model's own layers; F2.1–F2.4",
         marked("What one more token adds before any window is full; constant states add nothing."),
         _per_token,
@@ -81,7 +81,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         held.largest_batch,
     ),
     "equal_reads": Explanation(
-        marked("Reads equal at"), "B_=", "sequences", "seed 001 §4; F3.5",
+        marked("Reads equal at"), r"B_\mathrm{eq}", "sequences", "seed 001 §4; F3.5",
         marked(
             "The batch whose step reads as many bytes of cache as of weights: beyond it a larger "
             "batch shares little."

@@ -208,10 +208,12 @@ EXPLANATIONS: Mapping[str, Explanation] = {
             "All parameters are resident, the embedding and every expert included; at fidelity "
             "operators with the copies that the layout keeps."
         ), _weights,
+        marked("Weights held"),
     ),
     "kv_cache": Explanation(
         marked("KV cache"), r"M_\mathrm{KV}", "byte", "How To Scale Your Model, part 7; F2.1",
         marked("The cache of one sequence, for each sequence."), _kv_cache,
+        marked("KV cache held"),
     ),
     "kv_per_sequence": Explanation(
         marked("KV cache per sequence"), "K_S", "byte",

@@ -86,10 +86,12 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "matmul_hbm": Explanation(
         marked("Matmul: weights"), r"T_\mathrm{HBM}", "s", f"{_PART}; §11",
         marked("Reading a chip's part of one MLP matrix."), _hbm,
+        marked("One matmul, weights"),
     ),
     "matmul_math": Explanation(
         marked("Matmul: FLOPs"), r"T_\mathrm{math}", "s", f"{_PART}; §11",
         marked("Multiplying the batch by it."), _math,
+        marked("One matmul, FLOPs"),
     ),
     "matmul_link": Explanation(
         marked("Matmul: links"), r"T_\mathrm{link}", "s", f"{_PART}; §11",
@@ -97,6 +99,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
             "Gathering or scattering the batch's activations beside it, in the limit of a large "
             "group."
         ), _sent,
+        marked("One matmul, links"),
     ),
     "hbm_limit": Explanation(
         marked("Links pass memory"), r"Y_\mathrm{HBM}", "chips", f"{_PART}; §11",

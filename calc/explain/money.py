@@ -95,6 +95,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
             "A thousand times the chip time of one request: its share of decode steps, and its "
             "prompt."
         ), _requests,
+        marked("USD per 1,000 requests"),
     ),
     "flops_per_usd": Explanation(
         marked("FLOP per USD"), r"F_\$", "FLOP/USD", "How To Scale Your Model, part 8; F8.12",

@@ -9,7 +9,7 @@ import numpy as np
 
 from calc import decode, roofline, speculative
 from calc.explain.entry import Explanation, step_time
-from calc.expression import Expression, Number, Power, Symbol
+from calc.expression import Expression, Floor, Number, Power, Symbol
 from calc.scenario import Scenario
 from calc.sought import Best, Edge
 from calc.words import marked
@@ -90,10 +90,10 @@ def _free_batch(s: Scenario) -> Expression:
     crossing = roofline.compute_bound_batch(s)
     if s.fidelity == "bound" or not math.isfinite(crossing):
         critical = Symbol("B^*", crossing, "sequences", marked("critical batch"))
-        return critical / (_drafted(s) + 1)
-    looked = speculative.checked_batches(crossing)
-    found = int(speculative.free_batch(s, crossing))
-    tried = [int(batch) for batch in looked if batch >= found][:2]
+        return Floor(critical / (_drafted(s) + 1))
+    # The last that is free and the one after it; where none is known, the first.
+    found = speculative.free_batch(s, crossing)
+    tried = [int(batch) for batch in speculative.checked_batches(crossing) if not batch < found][:2]
 
     def sides(batch: int) -> tuple[Expression, Expression]:
         check = decode.step_time(s, batch=batch, tokens=s.n_draft + 1)
@@ -150,9 +150,9 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "free_batch": Explanation(
         marked("Free up to batch"), r"B_\mathrm{free}", "sequences", "F7.4, F3.6",
         marked(
-            "At fidelity bound the batch whose draft tokens just leave the linear layers "
-            "memory-bound. At fidelity operators the last of the batches tried, in steps of some "
-            "per cent, whose check takes at most 1 % longer than a decode step."
+            "At fidelity bound the last batch whose drafts leave the linear layers memory-bound. "
+            "At fidelity operators the last of some batches tried, each a few per cent above the "
+            "one before, whose check takes at most 1.01 times a decode step."
         ), _free_batch,
         marked("Verifying is free up to batch"),
     ),

@@ -60,7 +60,7 @@ def measures(
     contenders: Sequence[Contender], figures: Sequence[Mapping[str, float]], baseline: int
 ) -> dict[str, list[str]]:
     """Every measure, with its difference from the baseline's: absolute and relative."""
-    columns = {say("Figure"): [say(EXPLANATIONS[one.id].label) for one in compare.MEASURES]}
+    columns = {say("Figure"): [say(EXPLANATIONS[one.id].title) for one in compare.MEASURES]}
     base = figures[baseline]
     for i, (contender, own) in enumerate(zip(contenders, figures, strict=True)):
         columns[contender.name] = [

@@ -11,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from calc import Scenario
+from calc.explain import EXPLANATIONS
 from calc.words import say
 from pages.ui import download, link, pinned, tables, text
 
@@ -75,8 +76,12 @@ def header(title: str, scenario: Scenario) -> None:
 
 
 def metrics(shown: Mapping[str, str]) -> None:
-    """A row of figures, two to a row on a phone; a card has no room for a long word."""
+    """A row of figures by the ids of their explanations, two to a row on a phone.
+
+    What has no explanation cannot be shown; a card has no room for a long word.
+    """
     with st.grid(len(shown), min_column_width=128):
-        for label, value in shown.items():
+        for id, value in shown.items():
             unknown = value == text.unknown()
+            label = say(EXPLANATIONS[id].label)
             st.metric(label, say("unknown") if unknown else value, border=True)

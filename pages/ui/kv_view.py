@@ -12,6 +12,11 @@ from calc.scenario import FIELDS
 from calc.words import say
 from pages.ui import figures, kv_figures, scrubber, sweeps, text
 
+METRICS = (
+    "kv_per_token", "kv_alone", "sequences_that_fit", "equal_reads", "attention_intensity",
+    "ridge_point",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Curves:

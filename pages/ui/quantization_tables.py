@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from calc import Scenario, capacity, precision, quantization
+from calc.explain import EXPLANATIONS
 from calc.words import marked, say
 from pages.ui import tables, text
 from presets import formats
@@ -17,15 +18,17 @@ LABELS = {
     "compute_format": marked("Compute"),
 }
 
+# The figures, by the ids of their explanations.
 _ROWS: Mapping[str, tuple[str, Callable[[float], str]]] = {
-    "weight_read": (marked("Weight read"), lambda v: text.si(v, "s")),
-    "linear_compute": (marked("Linear FLOPs"), lambda v: text.si(v, "s")),
-    "kv_read": (marked("KV read"), lambda v: text.si(v, "s")),
-    "critical_batch": (marked("Critical batch"), lambda v: text.count(v // 1)),
-    "max_batch": (marked("Largest batch"), text.count),
-    "step_time": (marked("Step time"), lambda v: text.si(v, "s")),
-    "throughput_per_chip": (marked("Token/s per chip"), text.rate),
+    "weight_read": ("weight_read", lambda v: text.si(v, "s")),
+    "linear_compute": ("linear_compute", lambda v: text.si(v, "s")),
+    "kv_read": ("kv_read", lambda v: text.si(v, "s")),
+    "compute_bound_batch": ("critical_batch", lambda v: text.count(v // 1)),
+    "max_batch": ("max_batch", text.count),
+    "step_time": ("step_time", lambda v: text.si(v, "s")),
+    "throughput_per_chip": ("throughput_per_chip", text.rate),
 }
+EXPLAINED = tuple(_ROWS)
 
 
 def moves(
@@ -35,7 +38,7 @@ def moves(
 ) -> str:
     """What each switch moves: the figure then with its change, a dash where nothing moves."""
     rows = []
-    for name, (label, shown) in _ROWS.items():
+    for id, (name, shown) in _ROWS.items():
         before = getattr(now, name)
         cells = [shown(before)]
         for moved in then.values():
@@ -43,7 +46,7 @@ def moves(
             change = text.change(after, before)
             words = f"{shown(after)} ({change})" if change else shown(after)
             cells.append(text.plain(words) if precision.differ(after, before) else "–")
-        rows.append([say(label), *cells])
+        rows.append([say(EXPLANATIONS[id].label), *cells])
     heads = [
         f"{say(LABELS[switch])} → {text.plain(getattr(s, switch).id)}"
         for switch, s in changed.items()

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from calc import Scenario, roofline, speculative
 from calc.scenario import FIELDS
 from calc.speculative import Cycle
 from pages.ui import scrubber, speculation_figures, sweeps, text
+
+METRICS = (
+    "speedup_here", "speedup_free", "tokens_per_check", "best_length_here", "best_length_free",
+    "free_batch",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,8 @@ def view(scenario: Scenario, timed: Timed) -> scrubber.View:
     alpha = scenario.acceptance
     cycle = timed.here.accepting(alpha)
     by_length = timed.by_length.accepting(alpha).speedup
-    best = speculative.best_n_draft(alpha, timed.ratio, text.LONGEST_SHOWN_DRAFT)
+    free = speculative.speedup(alpha, sweeps.DRAFTED, timed.ratio)
+    best = sweeps.best(free)
     charts = {
         "speed-batch": speculation_figures.against_batch(
             timed.batches,
@@ -65,7 +73,7 @@ def view(scenario: Scenario, timed: Timed) -> scrubber.View:
         ),
         "speed-length": speculation_figures.against_length(
             sweeps.DRAFTED,
-            speculative.speedup(alpha, sweeps.DRAFTED, timed.ratio),
+            free,
             by_length,
             best=best,
             best_real=sweeps.best(by_length),
@@ -78,11 +86,16 @@ def view(scenario: Scenario, timed: Timed) -> scrubber.View:
             text.times(float(cycle.speedup)),
             text.times(float(speculative.speedup(alpha, scenario.n_draft, timed.ratio))),
             text.significant(float(cycle.tokens)),
-            text.at_least(sweeps.best(by_length)),
-            text.at_least(best),
+            _best(sweeps.best(by_length), by_length),
+            _best(best, free),
             text.count(timed.free // 1),
         ],
     )
+
+
+def _best(length: int, speed: sweeps.Array) -> str:
+    """A best draft length, where anything is known."""
+    return text.at_least(length) if np.isfinite(speed).any() else text.unknown()
 
 
 def by_acceptance(scenario: Scenario, timed: Timed) -> scrubber.Scrub:
