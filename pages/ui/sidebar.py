@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -142,6 +142,12 @@ def use_batch(batch: float) -> None:
     assert isinstance(field, Quantity)
     if field.problem(batch) is None:
         st.session_state[field.key] = int(batch)
+
+
+def use(values: Mapping[str, Any]) -> None:
+    """Make plain values, by field name, the scenario's."""
+    for name, value in values.items():
+        st.session_state[FIELDS[name].key] = value
 
 
 def _control(field: Field, offered: Catalogues) -> Any:
