@@ -20,7 +20,7 @@ from test_properties import scenarios
 
 from calc import Scenario, decode, levers, memory
 from calc.levers import AIMS, Lever, Sensitivities
-from calc.link import dump, parse
+from calc.link import WRITTEN, dump, parse
 from calc.scenario import SCHEMA, build, differences, values_of
 from pages.ui import lever_figures, lever_view
 from pages.ui.link import PRESETS
@@ -51,7 +51,7 @@ def test_plain_values_build_the_scenario_they_were_read_from(s: Scenario) -> Non
     built = build(values, PRESETS)
     assert values_of(built) == values
     assert build(values_of(built), PRESETS) == built
-    written = dump({**values_of(built), "language": "en"})
+    written = dump({field.name: field.default for field in WRITTEN} | values_of(built))
     assert parse({k: [v] for k, v in written.items()}, PRESETS)[1] == []
 
 
