@@ -373,6 +373,14 @@ def test_a_chosen_lever_is_applied_in_the_sidebar() -> None:
     assert metric(test, "Step time") == "2.96 ms"
 
 
+def test_a_lever_whose_control_is_folded_away_reaches_the_link() -> None:
+    test = opened(f="operators")
+    test = choose(test, names(test).index("Split KV copies by batch"))
+    assert metric(test, "Step time") == "10.7 ms"
+    assert test.query_params["ks"] == ["batch"]
+    assert test.selectbox(key="ks").value == "batch"
+
+
 @pytest.mark.parametrize("query", [{"f": "operators"}, {"n": "6", "f": "operators", "ty": "6"}])
 def test_every_lever_that_is_shown_can_be_applied(query: dict[str, str]) -> None:
     for row, name in enumerate(names(opened(**query))):

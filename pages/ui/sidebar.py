@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from calc.link import dump_value
 from calc.scenario import FIELDS, Catalogues, Choice, Field, Option, Quantity
 from calc.words import marked, say
 from pages.ui import customs, text
@@ -145,9 +146,15 @@ def use_batch(batch: float) -> None:
 
 
 def use(values: Mapping[str, Any]) -> None:
-    """Make plain values, by field name, the scenario's."""
+    """Make plain values, by field name, the scenario's.
+
+    A control that was folded away starts with the value it is given, and would not tell the link.
+    """
     for name, value in values.items():
-        st.session_state[FIELDS[name].key] = value
+        field = FIELDS[name]
+        if field.key not in st.session_state:
+            st.query_params[field.key] = dump_value(field, value)
+        st.session_state[field.key] = value
 
 
 def _control(field: Field, offered: Catalogues) -> Any:
