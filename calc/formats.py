@@ -55,10 +55,19 @@ class NumberFormat:
         """
         return self.bits / 8
 
-    def halved(self) -> NumberFormat:
-        """The same format at half the bits, for asking what halving would buy.
+    def scaled(self, factor: float) -> NumberFormat:
+        """A format that costs so many times the bytes, for asking what they weigh.
 
-        >>> NumberFormat("int8", "int8", 8).halved().bytes
+        Nobody offers it: it is for comparing, and stands in no catalogue.
+
+        >>> NumberFormat("int8", "int8", 8).scaled(0.5).bytes
         0.5
         """
-        return replace(self, id=f"{self.id}-half", name=f"half of {self.name}", bits=self.bits / 2)
+        return replace(
+            self,
+            id=f"{self.id}×{factor:g}",
+            name=f"{self.name} × {factor:g}",
+            bits=self.bits * factor,
+            vector_scale_bytes=self.vector_scale_bytes * factor,
+            rope_bits=None if self.rope_bits is None else self.rope_bits * factor,
+        )

@@ -289,7 +289,8 @@ class _Roofline:
         split, layout = block.attention.split, self.layout
         if self.s.kv_sharding == "replicated" or not split.query_elements:
             return np.zeros(())
-        group = layout.copies_per_head(split)
+        # Of heads that chips cannot share evenly, the one that most of them share.
+        group = np.ceil(layout.copies_per_head(split))
         if self.s.kv_sharding == "batch":
             sent = self.activation / layout.tp
             time = network.exchange(sent * split.query_elements, group)

@@ -355,6 +355,29 @@ def build(values: Mapping[str, Any], catalogues: Catalogues) -> Scenario:
     )
 
 
+def values_of(scenario: Scenario) -> dict[str, Any]:
+    """Plain values of a scenario by field name, the reverse of `build`.
+
+    They are what links and controls carry: ids for what is picked, numbers in the field's unit.
+    """
+    return {field.name: _plain(field, getattr(scenario, field.name)) for field in SCHEMA}
+
+
+def differences(before: Scenario, after: Scenario) -> dict[str, Any]:
+    """Plain values, by field name, in which `after` is not `before`.
+
+    Put over the values of `before` they build `after`, so that a control can make one of the other.
+    """
+    was = values_of(before)
+    return {name: value for name, value in values_of(after).items() if value != was[name]}
+
+
+def _plain(field: Field, value: Any) -> Any:
+    if isinstance(field, Choice):
+        return field.none if value is None else value.id
+    return field.from_si(value) if isinstance(field, Quantity) else value
+
+
 def _resolved(field: Field, value: Any, catalogues: Catalogues) -> Any:
     if isinstance(field, Choice):
         return field.resolve(value, catalogues)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calc import decode, levers, memory
+from calc import decode, memory
 from calc.words import marked, say
 from pages.ui import (
     decode_view,
     explained,
     figures,
+    lever_view,
     operator_figures,
     scrubber,
     sidebar,
@@ -19,7 +20,6 @@ from pages.ui import (
     verdict,
 )
 from pages.ui.frame import current_scenario, header, metrics
-from presets import formats
 
 SCALES = (marked("logarithmic"), marked("linear"))
 
@@ -104,6 +104,5 @@ with details:
             alt=say("Share of the routed experts that a step reads, against batch."),
         )
 
-st.subheader(say("What one lever would do"), anchor=False)
-st.markdown(tables.levers(levers.outcome(scenario), levers.pull_all(scenario, formats)))
+lever_view.section(scenario)
 explained.section(scenario, decode_view.METRICS, key="decode")

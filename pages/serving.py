@@ -16,7 +16,7 @@ from pages.ui import (
     text,
     traces,
 )
-from pages.ui.frame import current_scenario, header, metrics
+from pages.ui.frame import cards, current_scenario, header
 
 # Rows of the timeline.
 DRAWN = 48
@@ -45,7 +45,7 @@ for problem in dict.fromkeys([*view.traffic.notices, *shown.run.notices]):
     st.caption(f":material/info: {text.plain(problem)}")
 for policy, problem in view.problems.items():
     st.caption(f":material/info: **{service_view.name(policy)}**: {text.plain(problem)}")
-metrics(service_words.headline(shown.figures))
+cards(service_words.headline(shown.figures, view.plan.limits))
 
 with st.grid(2, min_column_width=400):
     figures.show(

@@ -346,3 +346,15 @@ def test_stated_models_have_operators_too() -> None:
 def test_chips_without_links_work_alone() -> None:
     for chip in chips:
         assert not math.isnan(float(decode.step_time(exact(chip=chip, n_chips=1)).communication))
+
+
+@pytest.mark.parametrize("sharding", ["batch", "sequence"])
+def test_heads_that_chips_cannot_share_evenly_are_shared_by_whole_chips(sharding: str) -> None:
+    # Ten KV heads over sixteen chips: six heads have two chips, and wait for two.
+    odd = scenario("phi-4", fidelity="operators", kv_sharding=sharding)
+    exchanged = decode.step_time(odd).work.transfers["KV exchange"]
+    assert 0 < exchanged < decode.step_time(odd).total < math.inf
+    twenty = replace(odd, n_chips=20)
+    assert exchanged == pytest.approx(
+        float(decode.step_time(twenty).work.transfers["KV exchange"]), rel=0.3
+    )

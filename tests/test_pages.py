@@ -91,11 +91,6 @@ def test_an_unpublished_rate_is_said_not_invented() -> None:
     assert "No dense bf16 rate is published for RTX 5090" in words(test)
 
 
-def test_levers_and_explanation() -> None:
-    test = opened()
-    assert "| Double chips | 4.29 ms \\(−50\u00a0%\\) | 233 | 328" in words(test)
-
-
 @pytest.mark.parametrize("model", models)
 def test_every_model_opens(model: str) -> None:
     test = opened(model=model, chip="h200", n="64")

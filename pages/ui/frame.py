@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -76,12 +76,16 @@ def header(title: str, scenario: Scenario) -> None:
 
 
 def metrics(shown: Mapping[str, str]) -> None:
-    """A row of figures by the ids of their explanations, two to a row on a phone.
+    """A row of figures by the ids of their explanations; what has none cannot be shown."""
+    cards([(say(EXPLANATIONS[id].label), value, None) for id, value in shown.items()])
 
-    What has no explanation cannot be shown; a card has no room for a long word.
+
+def cards(shown: Sequence[tuple[str, str, str | None]]) -> None:
+    """A row of figures, each a label, a value and its meaning; two to a row on a phone.
+
+    A card has no room for a long word.
     """
     with st.grid(len(shown), min_column_width=128):
-        for id, value in shown.items():
+        for label, value, meaning in shown:
             unknown = value == text.unknown()
-            label = say(EXPLANATIONS[id].label)
-            st.metric(label, say("unknown") if unknown else value, border=True)
+            st.metric(label, say("unknown") if unknown else value, border=True, help=meaning)

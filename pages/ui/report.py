@@ -21,7 +21,7 @@ from calc import Scenario, cost, decode, link, memory, roofline
 from calc.explain import EXPLANATIONS
 from calc.scenario import SCHEMA, Quantity
 from calc.words import say
-from pages.ui import checklist, compare_words, exhibits, palette, tables, text
+from pages.ui import checklist, compare_words, exhibits, explained, palette, tables, text
 from pages.ui import verdict as verdicts
 
 HERE = Path(__file__).parent
@@ -164,7 +164,7 @@ def _explanation(s: Scenario) -> Section:
     return Section(
         say("How the step time comes about"),
         [say(entry.reading), say("Source: {source}.", source=text.plain(entry.source))],
-        code=entry.build(s).plain(numbers=True),
+        code=explained.plain(entry, entry.build(s)),
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from calc.link import BY_NAME as FIELDS
-from calc.link import PRESENTATION
+from calc.link import PRESENTATION, dump_value
 from calc.scenario import Catalogues, Choice, Field, Option, Quantity
 from calc.words import marked, say
 from pages.ui import customs, text
@@ -164,6 +164,18 @@ def use_batch(batch: float) -> None:
     assert isinstance(field, Quantity)
     if field.problem(batch) is None:
         st.session_state[field.key] = int(batch)
+
+
+def use(values: Mapping[str, Any]) -> None:
+    """Make plain values, by field name, the scenario's.
+
+    A control that was folded away starts with the value it is given, and would not tell the link.
+    """
+    for name, value in values.items():
+        field = FIELDS[name]
+        if field.key not in st.session_state:
+            st.query_params[field.key] = dump_value(field, value)
+        st.session_state[field.key] = value
 
 
 def _control(field: Field, offered: Catalogues) -> Any:

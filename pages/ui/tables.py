@@ -10,7 +10,6 @@ from calc.attention import Attention, Limited, PerToken, SparseTopK
 from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
 from calc.layout import Layout
-from calc.levers import Lever, Outcome
 from calc.memory import Ledger
 from calc.state_space import ConstantState
 from calc.variants import caching_layers
@@ -201,41 +200,6 @@ def model_facts(scenario: Scenario) -> list[list[str]]:
         ],
         [say("Longest context"), text.count(model.max_context or float("nan"))],
     ]
-
-
-def levers(now: Outcome, pulled: Sequence[Lever]) -> str:
-    """The levers table: each figure with its change against now."""
-    head = [say("Lever"), say("Time per step"), say("Token/s per chip"), say("Largest batch"),
-            say("USD / Mtok")]  # fmt: skip
-    rows = [[say("**Now**"), *_cells(now, now)]]
-    for lever in pulled:
-        cells = _cells(lever.outcome, now) if lever.outcome else [say(lever.why_not), "", "", ""]
-        rows.append([say(lever.label), *cells])
-    return markdown(head, rows, " rrrr")
-
-
-def _cells(outcome: Outcome, now: Outcome) -> list[str]:
-    figures = (
-        (text.si(outcome.step_time, "s"), outcome.step_time, now.step_time),
-        (
-            text.rate(outcome.throughput_per_chip),
-            outcome.throughput_per_chip,
-            now.throughput_per_chip,
-        ),
-        (text.count(outcome.max_batch), outcome.max_batch, now.max_batch),
-        (
-            text.usd(outcome.usd_per_million_tokens),
-            outcome.usd_per_million_tokens,
-            now.usd_per_million_tokens,
-        ),
-    )
-    cells = []
-    for words, value, before in figures:
-        shift = "" if value == before else text.change(value, before)
-        cells.append(text.plain(f"{words} ({shift})" if shift else words))
-    if not outcome.fits:
-        cells[2] = say("{n}, does not fit", n=cells[2])
-    return cells
 
 
 def variants(scenario: Scenario, compared: Mapping[str, Model]) -> Table:

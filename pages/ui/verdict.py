@@ -10,6 +10,7 @@ from calc import Scenario, capacity, decode, layout, memory, sharding, speculati
 from calc import cost as money
 from calc import precision as precisions
 from calc import prefill as prompts
+from calc.formats import NumberFormat
 from calc.words import marked, say
 from pages.ui import text
 
@@ -37,18 +38,25 @@ def decode_step(
         return _unknown(scenario, step, max_batch)
     charged = {name: float(term) for name, term in step.charged().items()}
     largest = max(charged, key=charged.__getitem__)
-    took = say(
-        "One decode step takes **{time}**, {share} of it {spent_on}",
-        time=text.si(float(step.total), "s"),
-        share=text.percent(charged[largest] / float(step.total)),
-        spent_on=say(_SPENT_ON[largest]),
+    told = {
+        "time": text.si(float(step.total), "s"),
+        "share": text.percent(charged[largest] / float(step.total)),
+        "spent_on": say(_SPENT_ON[largest]),
+    }
+    took = (
+        say("One decode step takes **{time}**, {share} of it {spent_on}", **told)
+        if scenario.batch <= max_batch
+        else say("One decode step would take **{time}**, {share} of it {spent_on}", **told)
     )
     crossing = math.floor(compute_bound_from)
-    side = (
-        say("the linear layers are compute-bound, as beyond batch {n:,}", n=crossing)
-        if bool(step.compute_bound)
-        else say("the linear layers stay memory-bound up to batch {n:,}", n=crossing)
-    )
+    if not bool(step.compute_bound):
+        side = say("the linear layers stay memory-bound up to batch {n:,}", n=crossing)
+    elif crossing:
+        side = say(
+            "the linear layers are compute-bound, as they are beyond batch {n:,}", n=crossing
+        )
+    else:
+        side = say("the linear layers are compute-bound at any batch")
     if scenario.fidelity != "bound":
         textbook = float(decode.step_time(replace(scenario, fidelity="bound")).total)
         took = say(
@@ -63,7 +71,7 @@ def _sentence(*statements: str) -> str:
 
 
 def _unknown(scenario: Scenario, step: decode.StepTime, max_batch: int) -> str:
-    if _rate_known(scenario):
+    if unpublished(scenario) is None:
         return text.sentences(_without_links(scenario, step, _STEP), _fit(scenario, max_batch))
     usable = say(" or ").join(scenario.chip.peaks) or say("none")
     return text.sentences(
@@ -80,15 +88,19 @@ def _unknown(scenario: Scenario, step: decode.StepTime, max_batch: int) -> str:
     )
 
 
-def _rate_known(scenario: Scenario) -> bool:
-    return scenario.chip.peak(scenario.compute_format) > 0
+def unpublished(scenario: Scenario) -> NumberFormat | None:
+    """The format that is computed in though the chip publishes no rate for it, if there is one."""
+    s = scenario
+    used = [s.compute_format, *([s.attention_format] if s.attention_format else [])]
+    return next((format for format in used if not s.chip.peak(format) > 0), None)
 
 
 def _missing_rate(scenario: Scenario, what: str) -> str:
     """That no rate is published, and what is unknown for it; without a full stop."""
+    missing = unpublished(scenario) or scenario.compute_format
     return say(
         "No dense {format} rate is published for {chip}, so {what} is not known here",
-        format=text.plain(scenario.compute_format.id),
+        format=text.plain(missing.id),
         chip=text.plain(scenario.chip.name),
         what=say(what),
     )
@@ -109,26 +121,35 @@ def _without_links(scenario: Scenario, step: decode.StepTime, what: str) -> str:
 def _fit(scenario: Scenario, max_batch: int) -> str:
     chip = text.plain(scenario.chip.name)
     if scenario.batch <= max_batch:
-        return say("Memory holds {n:,} sequences of this length.", n=max_batch)
+        return text.plural(
+            max_batch,
+            marked("Memory holds {n} sequence of this length."),
+            marked("Memory holds {n} sequences of this length."),
+        )
     fewest = memory.min_chips(scenario)
     if max_batch == 0 and memory.weights(scenario) > memory.capacity(scenario):
-        needed = say("it takes {n:,} × {chip}", n=fewest, chip=chip) if fewest else say(_NO_NUMBER)
         return say(
-            "**The weights alone do not fit** on {n:,}: {needed}.",
+            "**The weights alone do not fit** on {n:,} × {chip}: {needed}.",
             n=scenario.n_chips,
-            needed=needed,
+            chip=chip,
+            needed=_needed(fewest, chip),
         )
     held = (
-        say("memory holds {n:,} sequences", n=max_batch)
+        text.plural(
+            max_batch, marked("memory holds {n} sequence"), marked("memory holds {n} sequences")
+        )
         if max_batch
         else say("not one sequence fits")
     )
-    needed = (
-        say("it takes {n:,} × {chip} for this batch", n=fewest, chip=chip)
-        if fewest
-        else say("no number of chips holds it in this layout for this batch")
-    )
+    needed = _needed(fewest, chip)
     return say("**It does not fit**: {held}; {needed}.", held=held, needed=needed)
+
+
+def _needed(fewest: int, chip: str) -> str:
+    """What would hold the weights and this batch."""
+    if fewest:
+        return say("it takes {n:,} × {chip} for this batch", n=fewest, chip=chip)
+    return say("no number of chips holds it in this layout for this batch")
 
 
 _NO_NUMBER = marked("no number of chips holds it in this layout")
@@ -250,7 +271,7 @@ def speculation(scenario: Scenario, cycle: speculative.Cycle, best: int, free: f
     """Whether drafting pays at this batch, and what would pay best."""
     s, gain = scenario, float(cycle.speedup)
     if math.isnan(gain):
-        if _rate_known(s):
+        if unpublished(s) is None:
             return missing_link(s)
         return _sentence(_missing_rate(s, _VERIFICATION_COSTS))
     effect = (
@@ -315,7 +336,7 @@ def prefill(scenario: Scenario, reading: decode.StepTime) -> str:
     """How long the prompt takes, what it is bound by, and where attention leads."""
     s, total = scenario, float(reading.total)
     if math.isnan(total):
-        if _rate_known(s):
+        if unpublished(s) is None:
             return _without_links(s, reading, _PROMPT)
         return _sentence(_missing_rate(s, _PROMPT_TAKES))
     terms = prompts.terms(s)
@@ -374,7 +395,7 @@ def sharding_width(scenario: Scenario, step: decode.StepTime) -> str:
     s, total = scenario, float(step.total)
     tp = int(layout.Layout.of(s).tp)
     if math.isnan(total):
-        if _rate_known(s):
+        if unpublished(s) is None:
             return _without_links(s, step, _STEP)
         return _sentence(_missing_rate(s, _STEP_TIME))
     talk = float(step.charged()["communication"])

@@ -1,0 +1,415 @@
+"""Levers keep what they promise, stand in the right order, and the tornado obeys scaling laws."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_equal
+from scenarios import scenario
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.testing.v1 import AppTest
+from test_properties import scenarios
+
+from calc import Scenario, decode, levers, memory
+from calc.levers import AIMS, Lever, Sensitivities
+from calc.link import WRITTEN, dump, parse
+from calc.scenario import SCHEMA, build, differences, values_of
+from pages.ui import lever_figures, lever_view
+from pages.ui.link import PRESETS
+from presets import chips, formats, models
+
+ANY = scenarios() | scenarios(operators=True)
+FINE = scenario(fidelity="operators")
+SPREAD = scenario(
+    "deepseek-v3", "gb200-nvl72", n_chips=72, w="fp8", c="fp8", fidelity="operators",
+    attention_dp=72, expert_parallel=72,
+)  # fmt: skip
+
+
+def pulled(s: Scenario) -> dict[str, Lever]:
+    return {lever.id: lever for lever in levers.pull_all(s, formats)}
+
+
+def felt(s: Scenario, aim: str = "step_time") -> dict[str, tuple[float, float]]:
+    """Logarithms of the ratios by what is halved and doubled."""
+    found = levers.sensitivities(s, AIMS[aim])
+    return dict(zip(found.labels, zip(*found.log_ratios, strict=True), strict=True))
+
+
+@given(ANY)
+def test_plain_values_build_the_scenario_they_were_read_from(s: Scenario) -> None:
+    values = values_of(s)
+    assert list(values) == [field.name for field in SCHEMA]
+    built = build(values, PRESETS)
+    assert values_of(built) == values
+    assert build(values_of(built), PRESETS) == built
+    written = dump({field.name: field.default for field in WRITTEN} | values_of(built))
+    assert parse({k: [v] for k, v in written.items()}, PRESETS)[1] == []
+
+
+def test_plain_values_are_ids_and_link_units() -> None:
+    values = values_of(scenario(hop_latency=2.5e-6, draft=models["llama-3.2-1b"], batch=7))
+    assert values["model"] == "llama-3-70b"
+    assert values["draft"] == "llama-3.2-1b"
+    assert values["attention_format"] == "compute"
+    assert (values["hop_latency"], values["scale_out"], values["batch"]) == (2.5, 50, 7)
+    assert values_of(build({}, PRESETS)) == {field.name: field.default for field in SCHEMA}
+
+
+@given(ANY, ANY)
+def test_differences_make_one_scenario_of_another(before: Scenario, after: Scenario) -> None:
+    built = build(values_of(before) | differences(before, after), PRESETS)
+    assert values_of(built) == values_of(after)
+    assert differences(before, before) == {}
+
+
+@given(ANY)
+def test_a_lever_applied_gives_the_outcome_it_promised(s: Scenario) -> None:
+    start = build(values_of(s), PRESETS)
+    for lever in levers.pull_all(start, formats):
+        assert (lever.outcome is None) == bool(lever.why_not)
+        if lever.outcome is None:
+            continue
+        changed = differences(start, lever.outcome.scenario)
+        assert changed
+        kept = levers.outcome(build(values_of(start) | changed, PRESETS))
+        assert kept.scenario == lever.outcome.scenario
+        for aim in AIMS.values():
+            assert_equal(aim.value(kept), aim.value(lever.outcome))
+
+
+@given(ANY)
+def test_levers_change_what_they_say(s: Scenario) -> None:
+    changed = {
+        "halve_weights": {"weight_format"}, "halve_kv": {"kv_format"},
+        "halve_context": {"context"}, "double_batch": {"batch"}, "halve_batch": {"batch"},
+        "fill_memory": {"batch"}, "eight_bit_compute": {"compute_format"},
+        "hide_communication": {"link_overlap"}, "share_kv": {"kv_sharding"},
+        "double_chips": {"n_chips", "tensor_parallel"},
+        "halve_chips": {"n_chips", "tensor_parallel"},
+    }  # fmt: skip
+    for id, lever in pulled(s).items():
+        if lever.outcome:
+            assert set(differences(s, lever.outcome.scenario)) <= changed[id]
+
+
+@given(ANY)
+def test_ranks_follow_the_gain_and_what_fits(s: Scenario) -> None:
+    every = levers.pull_all(s, formats)
+    for aim in AIMS.values():
+        ranked = levers.ranked(every, aim)
+        assert sorted(map(id, ranked)) == sorted(map(id, every))
+        groups = [_group(lever, aim) for lever in ranked]
+        assert groups == sorted(groups)
+        for one, other in pairwise(ranked):
+            if _group(one, aim) == _group(other, aim) < 2:
+                assert one.gain(aim) >= other.gain(aim) - 1e-8
+
+
+def _group(lever: Lever, aim: levers.Aim) -> int:
+    if lever.outcome is None:
+        return 3
+    if math.isnan(lever.gain(aim)):
+        return 2
+    return 0 if lever.outcome.fits else 1
+
+
+def test_a_gain_is_positive_for_the_better() -> None:
+    step, made, cost, batch = AIMS.values()
+    assert step.gain(1, 2) == cost.gain(1, 2) == pytest.approx(math.log(2))
+    assert made.gain(2, 1) == batch.gain(2, 1) == pytest.approx(math.log(2))
+    assert batch.gain(5, 0) == math.inf
+    assert batch.gain(0, 5) == -math.inf
+    assert batch.gain(0, 0) == 0
+    assert math.isnan(cost.gain(math.nan, 1))
+
+
+def test_levers_of_the_default_scenario() -> None:
+    found = pulled(scenario())
+    assert found["double_chips"].label == "Double chips (32)"
+    assert found["double_chips"].gain(AIMS["step_time"]) == pytest.approx(math.log(2))
+    assert found["double_chips"].gain(AIMS["throughput_per_chip"]) == pytest.approx(0)
+    assert found["fill_memory"].label == "Largest batch that fits (138)"
+    assert found["halve_weights"].label == "Halve weight bytes (int4)"
+    # Nothing is sent at the bound, and no cache is copied.
+    assert not {"hide_communication", "share_kv"} & set(found)
+    assert levers.ranked(found.values(), AIMS["step_time"])[0].id == "double_chips"
+    assert levers.ranked(found.values(), AIMS["throughput_per_chip"])[0].id == "fill_memory"
+
+
+@pytest.mark.parametrize(
+    ("chip", "stored", "half"),
+    [("tpu-v5e", "bf16", "int8"), ("h100-sxm", "bf16", "fp8"), ("tpu-v5e", "int8", "int4"),
+     ("h100-sxm", "fp32", "bf16"), ("h100-sxm", "fp8-block128", "int4"), ("h100-sxm", "int4", "")],
+)  # fmt: skip
+def test_half_the_bytes_are_a_format_on_offer(chip: str, stored: str, half: str) -> None:
+    lever = pulled(scenario(chip=chip, w=stored))["halve_weights"]
+    if half:
+        assert lever.outcome
+        assert lever.outcome.scenario.weight_format is formats[half]
+    else:
+        assert lever.why_not == "no format of half the bytes"
+
+
+def test_levers_of_a_layout() -> None:
+    found = pulled(FINE)
+    hidden, shared = found["hide_communication"].outcome, found["share_kv"].outcome
+    step = decode.step_time(FINE)
+    assert hidden
+    assert hidden.step_time == pytest.approx(float(max(step.busy, step.communication)))
+    # Sixteen chips hold eight KV heads twice.
+    assert shared
+    assert shared.max_batch == pytest.approx(2 * int(memory.max_batch(FINE)), abs=1)
+    assert pulled(replace(FINE, n_chips=8)).keys() & {"share_kv"} == set()
+    assert pulled(SPREAD)["halve_chips"].why_not == "the layout does not divide 36 chips"
+    named = pulled(replace(FINE, tensor_parallel=16))["double_chips"].outcome
+    assert named
+    assert named.scenario.tensor_parallel == 0
+
+
+def test_what_cannot_be_pulled_says_why() -> None:
+    least = pulled(scenario(n_chips=1, batch=1, context=1, c="int8"))
+    assert [least[id].why_not for id in ("halve_chips", "halve_batch", "halve_context")] == [
+        "already 1 chip", "already 1 sequence", "already 1 token",
+    ]  # fmt: skip
+    assert least["fill_memory"].why_not == "not one sequence fits"
+    assert least["eight_bit_compute"].why_not == "compute is already int8"
+    most = pulled(scenario(n_chips=16384, batch=65536))
+    assert [most[id].why_not for id in ("double_chips", "double_batch")] == [
+        "largest count", "largest batch",
+    ]  # fmt: skip
+    assert pulled(scenario(batch=138))["fill_memory"].why_not == "already the largest"
+
+
+def test_what_no_longer_fits_stands_after_what_does() -> None:
+    ranked = levers.ranked(pulled(scenario(batch=100)).values(), AIMS["throughput_per_chip"])
+    double = next(i for i, lever in enumerate(ranked) if lever.id == "double_batch")
+    later, sooner = ranked[double], ranked[double - 1]
+    assert later.gain(AIMS["throughput_per_chip"]) > sooner.gain(AIMS["throughput_per_chip"])
+    assert all(lever.outcome and lever.outcome.fits for lever in ranked[:double])
+
+
+MEMORY_BOUND = (scenario(), scenario(batch=8), scenario("gpt-oss-120b", "h100-sxm"))
+
+
+@pytest.mark.parametrize("s", MEMORY_BOUND)
+def test_bandwidth_halves_and_doubles_a_memory_bound_step(s: Scenario) -> None:
+    found = felt(s)
+    assert_allclose(found["Memory bandwidth"], (math.log(2), -math.log(2)))
+    assert_allclose(found["FLOP rate"], (0, 0), atol=1e-12)
+    # Both kinds of bytes together are all that is read.
+    read = decode.step_time(s)
+    share = float(read.weight_read / read.total)
+    assert_allclose(np.exp(found["Weight bytes"]), (1 - share / 2, 1 + share), rtol=1e-9)
+    assert_allclose(np.exp(found["KV bytes"]), ((1 + share) / 2, 2 - share), rtol=1e-9)
+
+
+@given(scenarios())
+def test_scaling_laws_of_the_bound(s: Scenario) -> None:
+    even = replace(s, n_chips=2 * s.n_chips)
+    found = felt(even)
+    assert_allclose(found["Chips"], (math.log(2), -math.log(2)))
+    assert_allclose(found["Memory size"], (0, 0))
+    assert_allclose(felt(even, "throughput_per_chip")["Chips"], (0, 0), atol=1e-9)
+    # The step is a time: twice of all rates halve it, so no knob does more than that.
+    for label, ratios in found.items():
+        # But for experts, of which a batch reads more, never less than in proportion.
+        assert np.nanmax(np.abs(ratios)) <= math.log(2) + 1e-9 or label in ("Batch", "Context")
+    holds = felt(even, "max_batch")
+    assert_allclose([holds[name] for name in ("Memory bandwidth", "FLOP rate")], [(0, 0), (0, 0)])
+
+
+@given(ANY)
+def test_throughput_and_price_move_against_each_other_and_with_the_step(s: Scenario) -> None:
+    step, made, price = (felt(s, aim) for aim in list(AIMS)[:3])
+    for label in step.keys() - {"Batch", "Chips"}:
+        assert_allclose(made[label], -np.array(step[label]), atol=1e-9)
+    if s.chip.price:
+        for label, ratios in made.items():
+            assert_allclose(price[label], -np.array(ratios), atol=1e-9)
+
+
+@given(ANY, st.sampled_from(list(AIMS)))
+def test_the_furthest_reaching_stands_first(s: Scenario, aim: str) -> None:
+    found = levers.sensitivities(s, AIMS[aim])
+    assert found.now == AIMS[aim].value(levers.outcome(s)) or math.isnan(found.now)
+    assert len(found.labels) == len(found.halved) == len(found.doubled)
+    assert (np.diff(np.minimum(found.reach, 1e9)) <= 1e-8).all()
+
+
+def test_what_hangs_on_links_is_asked_where_there_are_some() -> None:
+    links = {"Link bandwidth", "Hop latency"}
+    assert not felt(scenario()).keys() & links
+    assert felt(FINE).keys() >= links
+    assert not felt(replace(FINE, n_chips=1)).keys() & links
+    assert "Overheads" not in felt(FINE)
+    slow = felt(replace(FINE, step_overhead=1e-2, layer_overhead=1e-6))["Overheads"]
+    assert slow[0] < 0 < slow[1]
+    assert "Network per chip" in felt(scenario(chip="h100-sxm", fidelity="operators"))
+
+
+def test_halves_and_doubles_that_no_scenario_has_are_unknown() -> None:
+    assert math.isnan(felt(scenario(batch=1))["Batch"][0])
+    assert math.isnan(felt(scenario(n_chips=16384))["Chips"][1])
+    assert math.isnan(felt(SPREAD)["Chips"][0])
+    odd = levers.sensitivities(scenario(batch=33), AIMS["step_time"])
+    half = odd.halved[odd.labels.index("Batch")]
+    assert half == float(decode.step_time(scenario(), batch=16).total)
+
+
+@pytest.mark.parametrize("aim", AIMS)
+@pytest.mark.parametrize(
+    "s",
+    [scenario(), FINE, SPREAD, scenario(n_chips=8, context=3000, batch=1),
+     replace(FINE, kv_sharding="batch", batch=3), scenario(n_chips=6)],
+)  # fmt: skip
+def test_the_tornado_draws_what_was_found(s: Scenario, aim: str) -> None:
+    found = levers.sensitivities(s, AIMS[aim])
+    if not (found.reach > 0).any():
+        assert math.isnan(found.now)
+        return
+    drawn = lever_figures.tornado(found).figure()
+    low, high = drawn.layout.xaxis.range
+    assert drawn.layout.yaxis.categoryarray
+    for bars, values in zip(drawn.data, found.log_ratios, strict=True):
+        known = dict(zip(found.labels, values, strict=True))
+        for name, end in zip(bars.y, bars.x, strict=True):
+            assert end == pytest.approx(np.clip(known[name], low, high))
+            assert low <= end <= high
+    assert any(tick == 0 for tick in drawn.layout.xaxis.tickvals)
+    assert drawn.data[0].marker.pattern.shape == "/"
+    assert "halved" in lever_figures.described(found)
+
+
+def test_bars_that_go_the_same_way_share_a_row() -> None:
+    values = np.array([2.0, 0.5]), np.array([4.0, 2.0])
+    found = Sensitivities(AIMS["step_time"], 1.0, ("Batch", "Chips"), *values)
+    halved, doubled = lever_figures.tornado(found).data
+    assert halved["offset"][0] + halved["width"][0] <= doubled["offset"][0]
+    assert halved["offset"][1] == doubled["offset"][1]
+
+
+def test_a_fall_to_nothing_is_drawn_to_the_edge() -> None:
+    values = np.array([0.0, 5.0]), np.array([30.0, 20.0])
+    found = Sensitivities(AIMS["max_batch"], 10.0, ("Chips", "Context"), *values)
+    drawn = lever_figures.tornado(found)
+    assert drawn.data[0]["x"][0] == drawn.layout["xaxis"]["range"][0]
+    assert drawn.data[0]["text"][0] == "−100\u00a0%"
+
+
+def test_the_best_lever_is_said() -> None:
+    def told(s: Scenario, aim: str) -> str:
+        ranked = levers.ranked(levers.pull_all(s, formats), AIMS[aim])
+        return lever_view.best(ranked, AIMS[aim]).replace("\\", "").replace("\u00a0", " ")
+
+    assert told(scenario(), "step_time") == (
+        "**Double chips (32)** does most for latency: step time 8.57 ms → 4.29 ms (−50 %)."
+    )
+    assert told(scenario(), "throughput_per_chip").endswith("token/s per chip 233 → 427 (+83 %).")
+    assert "with no lever alone does it fit" in told(scenario(n_chips=2), "step_time")
+    unknown = scenario(chip="rtx-5090", n_chips=8)
+    assert told(unknown, "step_time") == "What a lever would do to step time is not known here."
+    assert "**Double chips (16)** does most for batch" in told(unknown, "max_batch")
+
+
+def opened(**query: str) -> AppTest:
+    test = AppTest.from_file("../app.py", default_timeout=30)
+    for key, value in query.items():
+        test.query_params[key] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def choose(test: AppTest, row: int) -> AppTest:
+    """Select a row of the levers table, as the browser reports it."""
+    states: WidgetStates = test._tree.get_widget_states()
+    state = states.widgets.add()
+    state.id = test.dataframe[0].proto.id
+    state.string_value = json.dumps({"selection": {"rows": [row], "columns": [], "cells": []}})
+    test._run(states)
+    assert not test.exception
+    return test
+
+
+def metric(test: AppTest, label: str) -> str:
+    return str(next(metric.value for metric in test.metric if metric.label == label))
+
+
+def names(test: AppTest) -> list[Any]:
+    return list(test.dataframe[0].value["Lever"])
+
+
+def test_the_table_is_ranked_for_the_aim() -> None:
+    test = opened()
+    table = test.dataframe[0].value
+    assert names(test)[0] == "Double chips (32)"
+    assert table["Step (%)"].tolist() == sorted(table["Step (%)"])
+    assert (table["Step (%)"][0], table["Step (ms)"][0]) == (-50, pytest.approx(4.286, rel=1e-3))
+    assert table["Largest batch"][0] == 328
+    assert "Fits" not in table
+    test.segmented_control(key="levers-aim").set_value("max_batch").run()
+    table = test.dataframe[0].value
+    assert table["Batch (%)"].tolist() == sorted(table["Batch (%)"], reverse=True)
+    assert "b" not in test.query_params
+
+
+def test_a_chosen_lever_is_applied_in_the_sidebar() -> None:
+    test = choose(opened(), 0)
+    assert metric(test, "Step time") == "4.29 ms"
+    assert test.select_slider(key="n").value == 32
+    # The next table has no row ticked, and starts from there.
+    assert names(test)[0] == "Double chips (64)"
+    test = choose(test, names(test).index("Halve weight bytes (int4)"))
+    assert test.selectbox(key="w").value == "int4"
+    assert metric(test, "Step time") == "2.96 ms"
+
+
+def test_a_lever_whose_control_is_folded_away_reaches_the_link() -> None:
+    test = opened(f="operators")
+    test = choose(test, names(test).index("Split KV copies by batch"))
+    assert metric(test, "Step time") == "10.7 ms"
+    assert test.query_params["ks"] == ["batch"]
+    assert test.selectbox(key="ks").value == "batch"
+
+
+@pytest.mark.parametrize("query", [{"f": "operators"}, {"n": "6", "f": "operators", "ty": "6"}])
+def test_every_lever_that_is_shown_can_be_applied(query: dict[str, str]) -> None:
+    for row, name in enumerate(names(opened(**query))):
+        test = opened(**query)
+        promised = test.dataframe[0].value["Step (ms)"][row]
+        value, unit = metric(choose(test, row), "Step time").split()
+        shown = float(value) * {"s": 1e3, "ms": 1.0, "µs": 1e-3}[unit]
+        assert shown == pytest.approx(promised, rel=6e-3), name
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"chip": "rtx-5090"}, {"chip": "inferentia2", "n": "12", "f": "operators"}, {"n": "1"},
+     {"n": "16384", "b": "65536", "s": "16777216"}, {"b": "1", "s": "1", "n": "1"},
+     {"chip": "groqchip1", "model": "llama-3-8b", "c": "fp16"}],
+)  # fmt: skip
+@pytest.mark.parametrize("aim", AIMS)
+def test_the_levers_survive_the_limits(query: dict[str, str], aim: str) -> None:
+    test = opened(**query)
+    test.segmented_control(key="levers-aim").set_value(aim).run()
+    assert not test.exception
+    assert len(test.metric) == 6
+
+
+@pytest.mark.parametrize("chip", chips)
+def test_levers_of_every_chip(chip: str) -> None:
+    for fidelity in ("bound", "operators"):
+        s = scenario(chip=chip, fidelity=fidelity)
+        for aim in AIMS.values():
+            assert lever_view.best(levers.ranked(levers.pull_all(s, formats), aim), aim)
+            found = levers.sensitivities(s, aim)
+            assert lever_figures.described(found)
