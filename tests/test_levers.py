@@ -377,7 +377,7 @@ def test_a_lever_whose_control_is_folded_away_reaches_the_link() -> None:
     test = opened(f="operators")
     test = choose(test, names(test).index("Split KV copies by batch"))
     assert metric(test, "Step time") == "10.7 ms"
-    assert test.query_params["ks"] == ["batch"]
+    assert test.query_params["ks"] == "batch"
     assert test.selectbox(key="ks").value == "batch"
 
 

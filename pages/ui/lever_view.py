@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -107,9 +107,7 @@ def _beside(pulled: Sequence[Lever]) -> str:
 def _table(scenario: Scenario, pulled: Sequence[Lever], aim: Aim) -> None:
     """Levers that can be pulled; choosing one pulls it."""
     shown = [(lever, lever.outcome) for lever in pulled if lever.outcome is not None]
-    st.session_state[_ROWS] = [
-        scenarios.differences(scenario, outcome.scenario) for _, outcome in shown
-    ]
+    st.session_state[_ROWS] = (scenario, [outcome.scenario for _, outcome in shown])
     aims = [aim, *(other for other in AIMS.values() if other is not aim)]
     columns: dict[str, list[Any]] = {say("Lever"): [lever.label for lever, _ in shown]}
     config: dict[str, Any] = {say("Lever"): st.column_config.TextColumn(pinned=True, width=190)}
@@ -159,8 +157,8 @@ def _pull() -> None:
     chosen = st.session_state[_key()]["selection"]["rows"]
     if not chosen:
         return
-    changed: Mapping[str, Any] = st.session_state[_ROWS][chosen[0]]
-    sidebar.use(changed)
+    before, after = st.session_state[_ROWS]
+    sidebar.use(scenarios.differences(before, after[chosen[0]]))
     st.session_state[_PULLED] = st.session_state.get(_PULLED, 0) + 1
 
 
