@@ -12,7 +12,7 @@ from calc import Scenario, link, pins
 from calc import scenario as scenarios
 from calc.pins import Pin
 from calc.words import say
-from pages.ui import text
+from pages.ui import sidebar, text
 from pages.ui.link import PRESETS, of_pin, widget_values
 
 KEY = "pins"
@@ -181,10 +181,15 @@ def _remove(i: int) -> Callable[[], None]:
 
 def _open(i: int) -> Callable[[], None]:
     def act() -> None:
-        values, _ = of_pin(held()[i])
-        for field in link.WRITTEN:
-            if field not in link.PRESENTATION:
-                st.session_state[field.key] = values[field.name]
+        values, now = of_pin(held()[i])[0], widget_values()
+        fields = [field for field in link.WRITTEN if field not in link.PRESENTATION]
+        sidebar.use(
+            {
+                field.name: values[field.name]
+                for field in fields
+                if values[field.name] != now[field.name]
+            }
+        )
         for one in link.TEXTS:
             if values[one.name] and one.key != KEY:
                 st.session_state[one.key] = values[one.name]

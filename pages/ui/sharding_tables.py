@@ -9,9 +9,8 @@ import streamlit as st
 from calc import Scenario, candidates, sharding
 from calc.decode import StepTime
 from calc.layout import Layout
-from calc.scenario import FIELDS
 from calc.words import say
-from pages.ui import tables, text
+from pages.ui import sidebar, tables, text
 
 _ROWS = "_layout_rows"
 _APPLIED = "_layouts_applied"
@@ -200,7 +199,6 @@ def _apply() -> None:
     if not chosen:
         return
     names = ("tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "kv_sharding")
-    for name, width in zip(names, st.session_state[_ROWS][chosen[0]], strict=True):
-        st.session_state[FIELDS[name].key] = width
-    st.session_state[FIELDS["fidelity"].key] = "operators"
+    widths = zip(names, st.session_state[_ROWS][chosen[0]], strict=True)
+    sidebar.use({**dict(widths), "fidelity": "operators"})
     st.session_state[_APPLIED] = st.session_state.get(_APPLIED, 0) + 1
