@@ -22,6 +22,8 @@ Dict = dict[str, Any]
 # A clicked point is told as one number: which curve, and which batch on it.
 _STRIDE = 2**20
 _ROW = 34
+# Of a name beside a bar; its line in the legend has it whole.
+_LETTERS = 20
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def _log_axis(title: str, values: Sequence[Array]) -> Dict:
 
 def breakdowns(curves: Sequence[Curve]) -> figures.Chart:
     """What each contender's step is made of, as stacked bars."""
-    names = [text.plain_html(curve.name) for curve in curves]
+    names = [text.plain_html(text.shortened(curve.name, _LETTERS)) for curve in curves]
     charged = [curve.here.charged() for curve in curves]
     data: list[Dict] = []
     legend = []
@@ -169,12 +171,12 @@ def breakdowns(curves: Sequence[Curve]) -> figures.Chart:
     })  # fmt: skip
     rows = figures.wrapped(legend)
     layout = {
-        **kv_figures.frame(min(240, 20 + 7 * max(map(text.width, names))), legend_rows=len(rows)),
+        **kv_figures.frame(24 + 7 * min(max(map(text.width, names)), _LETTERS), legend_rows=len(rows)),
         "height": 90 + 18 * len(rows) + _ROW * len(curves),
         "barmode": "stack", "bargap": 0.35,
         "xaxis": {
             "title": {"text": say("Time per step (ms)"), "standoff": 8}, "automargin": False,
-            "range": [0, 1.2 * figures.MILLI * max(known, default=1.0)], "nticks": 6,
+            "range": [0, 1.35 * figures.MILLI * max(known, default=1.0)], "nticks": 6,
         },
         "yaxis": {
             "autorange": "reversed", "automargin": False, "ticksuffix": "  ", "showgrid": False,

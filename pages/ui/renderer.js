@@ -194,7 +194,8 @@ async function draw(host, shown) {
   if (host.revision !== shown.revision) host.unseen.clear();
   host.revision = layout.uirevision = shown.revision;
   if (shown.height === null) {
-    enlarge({ data, layout }, LARGER);
+    // A phone held in the hand needs no larger letters.
+    enlarge({ data, layout }, Math.min(LARGER, Math.max(1, host.clientWidth / 800)));
     layout.height = host.clientHeight;
   }
   hide(host, data);

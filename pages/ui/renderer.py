@@ -48,7 +48,9 @@ _CSS = """
 .ledger-chart:fullscreen { background: var(--st-background-color); }
 .ledger-plot { width: 100%; }
 .ledger-tall .ledger-plot { height: max(340px, calc(100vh - 19rem)); }
-.ledger-tall .ledger-legend { font-size: 17px; line-height: 23px; }
+@media (min-width: 800px) {
+  .ledger-tall .ledger-legend { font-size: 17px; line-height: 23px; }
+}
 .ledger-legend {
   position: absolute; top: 0; z-index: 1; pointer-events: none; box-sizing: border-box;
   display: flex; flex-wrap: wrap; align-content: flex-end; gap: 0 0.9em; padding-bottom: 5px;

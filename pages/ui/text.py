@@ -77,6 +77,11 @@ def inside(label: str) -> str:
     return label if label[:2].isupper() else label[:1].lower() + label[1:]
 
 
+def shortened(words: str, letters: int) -> str:
+    """Words cut to so many letters."""
+    return words if len(words) <= letters else f"{words[: letters - 1].rstrip()}…"
+
+
 def width(words: str) -> int:
     """The room that words take, in letters: a Chinese character takes that of two."""
     return len(words) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in words)
