@@ -9,7 +9,7 @@ import streamlit as st
 
 from calc import scenario
 from calc.words import marked, say
-from pages.ui import frame, language, link, pinned, present, sidebar
+from pages.ui import frame, language, link, present, sidebar
 
 CORE = sidebar.CORE
 PREFILL, LAYOUT, LOSSES, PRICE, TRAFFIC, SERVING, SPECULATION = sidebar.FOLDED
@@ -58,7 +58,7 @@ values = sidebar.controls(sidebar.fields(groups) - set(unused), offered, unfolde
 with st.sidebar, st.container(horizontal=True):
     language.control()
     present.control()
-pinned.keep()
+link.keep()
 chosen = scenario.build(values, offered)
 if present.wanted():
     present.show(chosen)

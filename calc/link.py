@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from calc import custom, pins, sampling
 from calc.scenario import SCHEMA, Catalogues, Choice, Field, Option, Quantity
-from calc.serving import plan
+from calc.serving import plan, trace
 from calc.words import inside, marked, say
 
 # Raised when the meaning of a key changes; older links are then read by their own version's rules.
@@ -42,6 +42,7 @@ TEXTS = (
     Text("custom_chip", "hw", marked("Custom chip"), "chips", custom.chip),
     Text("bench_weights", "pq", marked("Bench weights"), "", sampling.pair_of_text),
     Text("pins", "pins", marked("Pins"), "", pins.read, pins.LONGEST_TEXT),
+    Text("trace", "trace", marked("Trace"), "", trace.read),
 )
 
 SLIDES = (

@@ -76,6 +76,12 @@ def test_a_bad_trace_is_refused_in_words(content: str) -> None:
     assert "<b>" not in str(refused.value)
 
 
+def test_a_short_trace_travels_in_the_link() -> None:
+    at = page(trace="arrival,prompt,output\n0,100,20\n1.5,300,10\n")
+    assert "2 requests, prompts of 200 and outputs of 15 tokens" in words(at)
+    assert "Trace (trace) in the link is not usable" in words(page(trace="arrival\n1\n"))
+
+
 def test_the_load_sweep_runs_to_its_end_and_names_the_knee() -> None:
     at = page(req="60", p="1024", g="100", qps="4")
     at.session_state["service-tabs"] = "Load"

@@ -170,8 +170,9 @@ def breakdowns(curves: Sequence[Curve]) -> figures.Chart:
         "text": [f"  {text.si(total, 's')}" for total in totals], "textposition": "middle right",
     })  # fmt: skip
     rows = figures.wrapped(legend)
+    left = 24 + 7 * min(max(map(text.width, names)), _LETTERS)
     layout = {
-        **kv_figures.frame(24 + 7 * min(max(map(text.width, names)), _LETTERS), legend_rows=len(rows)),
+        **kv_figures.frame(left, legend_rows=len(rows)),
         "height": 90 + 18 * len(rows) + _ROW * len(curves),
         "barmode": "stack", "bargap": 0.35,
         "xaxis": {

@@ -42,6 +42,22 @@ def held(keys: Iterable[str]) -> bool:
     return False
 
 
+# Texts of the link that no visible control holds.
+_OUT_OF_SIGHT = ("pins", "trace")
+
+
+def keep() -> None:
+    """Draw the texts that no control shows, out of sight: it binds them to the link.
+
+    Always, since a bound widget that is first drawn with a value does not tell the link.
+    """
+    with st.sidebar, st.container(key="held-texts"):
+        st.html("<style>.st-key-held-texts { display: none; }</style>")
+        for text in link.TEXTS:
+            if text.key in _OUT_OF_SIGHT:
+                st.text_area(text.key, key=text.key, bind="query-params", max_chars=text.longest)
+
+
 _READ = "_link_read"
 _GIVEN = "_link_given"
 

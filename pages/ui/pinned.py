@@ -40,16 +40,6 @@ def held() -> list[Pin]:
         return []
 
 
-def keep() -> None:
-    """Draw the text that holds the pins, out of sight: it binds them to the link.
-
-    Always, since a bound widget that is first drawn with a value does not tell the link.
-    """
-    with st.sidebar, st.container(key="pins-held"):
-        st.html("<style>.st-key-pins-held { display: none; }</style>")
-        st.text_input("pins", key=KEY, bind="query-params", max_chars=pins.LONGEST_TEXT)
-
-
 def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
     """The sidebar's scenario and the pinned ones, and what of the pins could not be used."""
     found = [Contender(say("now"), scenario, widget_values())]
@@ -119,7 +109,7 @@ def _add() -> None:
 
 def _query() -> str:
     """The sidebar's settings, without what a pin does not hold."""
-    values = {**widget_values(), KEY: ""}
+    values = widget_values()
     for field in link.PRESENTATION:
         values[field.name] = field.default
     for one in link.TEXTS:
@@ -151,6 +141,7 @@ def editor() -> None:
                 ("up", say("Move up"), _move(i, -1), i == 0),
                 ("down", say("Move down"), _move(i, 1), i == len(now) - 1),
                 ("open", say("Use in the sidebar"), _open(i), False),
+                ("take", say("Take from the sidebar"), _take(i), False),
                 ("remove", say("Remove"), _remove(i), False),
             ):
                 st.button(label, key=f"pin-{key}-{i}", on_click=act, disabled=idle, type="tertiary")
@@ -167,6 +158,15 @@ def _move(i: int, by: int) -> Callable[[], None]:
     def act() -> None:
         now = held()
         now.insert(i + by, now.pop(i))
+        _write(now)
+
+    return act
+
+
+def _take(i: int) -> Callable[[], None]:
+    def act() -> None:
+        now = held()
+        now[i] = Pin(now[i].name, _query())
         _write(now)
 
     return act

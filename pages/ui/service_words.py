@@ -175,6 +175,6 @@ def described(traffic: Traffic) -> str:
     return say(
         "{n:,} requests, prompts of {prompt} and outputs of {output} tokens on average.",
         n=len(traffic),
-        prompt=text.round_count(float(traffic.prompt.mean())),
-        output=text.round_count(float(traffic.output.mean())),
+        prompt=text.count(float(traffic.prompt.mean())),
+        output=text.count(float(traffic.output.mean())),
     )

@@ -30,7 +30,8 @@ PRESSES = 25
 FRESH = 5
 STOCK = {"LEDGER_STOCK_CHARTS": "1"}
 PAGES = (
-    "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "speculative",
+    "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "serving",
+    "speculative", "compare",
 )  # fmt: skip
 
 WATCH = """
