@@ -39,13 +39,13 @@ def marked(message: str) -> str:
 
 
 def inside(label: str) -> str:
-    """A label within a sentence: in lower case, unless a translation has its own way.
+    """A label, said, within a sentence: without its capital, but for an abbreviation's.
 
-    >>> inside("KV cache")
-    'kv cache'
+    >>> inside("KV cache"), inside("Weights")
+    ('KV cache', 'weights')
     """
     said = say(label)
-    return said.lower() if said == label else said
+    return said if said[:2].isupper() else said[:1].lower() + said[1:]
 
 
 # Units that are words, for whatever names one; other units are the same in every language.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc.levers import Sensitivities
-from calc.words import marked, say
+from calc.words import inside, marked, say
 from pages.ui import figures, kv_figures, text
 
 Array = NDArray[np.float64]
@@ -60,7 +60,7 @@ def tornado(found: Sensitivities) -> figures.Chart:
         "barmode": "overlay",
         "xaxis": {
             "title": {
-                "text": say("Change of {figure} (%)", figure=text.inside(say(found.aim.label))),
+                "text": say("Change of {figure} (%)", figure=inside(found.aim.label)),
                 "standoff": 8,
             },
             "automargin": False, "range": [-left - room, right + room], "zeroline": False,

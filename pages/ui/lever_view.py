@@ -12,7 +12,7 @@ import streamlit as st
 from calc import Scenario, levers
 from calc import scenario as scenarios
 from calc.levers import AIMS, Aim, Lever, Sensitivities
-from calc.words import marked, say
+from calc.words import inside, marked, say
 from pages.ui import figures, lever_figures, sidebar, text
 from presets import formats
 
@@ -72,10 +72,10 @@ def best(pulled: Sequence[Lever], aim: Aim) -> str:
     """What the first of ranked levers gains, in words."""
     first = pulled[0]
     gain = first.gain(aim)
-    figure = text.inside(say(aim.label))
+    figure = inside(aim.label)
     if first.outcome is None or math.isnan(gain):
         return say("What a lever would do to {figure} is not known here.", figure=figure)
-    aimed = text.inside(say(aim.name))
+    aimed = inside(aim.name)
     if gain <= text.UNMOVED:
         return say("No lever that fits does anything for {aim}.", aim=aimed)
     before, after = aim.value(first.before), aim.value(first.outcome)
@@ -164,7 +164,7 @@ def _pull() -> None:
 
 def _tornado(found: Sensitivities) -> None:
     """The chart, or why there is none, and what has no bar in it."""
-    figure = text.inside(say(found.aim.label))
+    figure = inside(found.aim.label)
     if not math.isfinite(found.now):
         st.caption(say("What moves {figure} is not known here.", figure=figure))
         return
@@ -181,7 +181,7 @@ def _tornado(found: Sensitivities) -> None:
         revision=f"sensitivities-{found.aim.figure}",
         alt=lever_figures.described(found),
     )
-    still = [text.inside(say(label)) for label, moves in zip(found.labels, moved, strict=True)
+    still = [inside(label) for label, moves in zip(found.labels, moved, strict=True)
              if not moves]  # fmt: skip
     st.caption(
         text.sentences(

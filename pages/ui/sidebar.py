@@ -10,7 +10,7 @@ import streamlit as st
 from calc.link import BY_NAME as FIELDS
 from calc.link import PRESENTATION, dump_value
 from calc.scenario import Catalogues, Choice, Field, Option, Quantity
-from calc.words import marked, say
+from calc.words import inside, marked, say
 from pages.ui import customs, text
 from pages.ui.link import held
 
@@ -304,7 +304,7 @@ def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -
     if group == "Fidelity" and "fidelity" not in used and "tensor_parallel" in used:
         return say("{group} · always operators on this page", group=name)
     fields = [field for row in rows for field in row]
-    here = [text.inside(say(FIELDS[field].label)) for field in fields if field in used]
+    here = [inside(FIELDS[field].label) for field in fields if field in used]
     if len(here) == len(fields):
         return name
     if not here:

@@ -72,11 +72,6 @@ def sentences(*parts: str) -> str:
     )
 
 
-def inside(label: str) -> str:
-    """A label within a sentence: without its capital, but for an abbreviation's."""
-    return label if label[:2].isupper() else label[:1].lower() + label[1:]
-
-
 def shortened(words: str, letters: int) -> str:
     """Words cut to so many letters."""
     return words if len(words) <= letters else f"{words[: letters - 1].rstrip()}…"
