@@ -193,7 +193,7 @@ def test_a_missing_library_is_said_and_recovered_from(tab: Page, app: str) -> No
 def test_nothing_can_be_shared_elsewhere(tab: Page, app: str) -> None:
     visit(tab, app)
     expect_charts(tab)
-    assert tab.locator('[data-title="Fullscreen"]').count() == 2
+    assert tab.locator('[data-title="Fullscreen"]').count() == 3
     assert tab.locator('[data-title="Share chart..."]').count() == 0
 
 
@@ -204,5 +204,5 @@ def test_stock_charts_by_one_setting(chromium: Browser, monkeypatch: pytest.Monk
         tab = chromium.new_page()
         visit(tab, url)
         expect_charts(tab)
-        expect(tab.get_by_test_id("stPlotlyChart")).to_have_count(2)
+        expect(tab.get_by_test_id("stPlotlyChart")).to_have_count(3)
         tab.close()
