@@ -51,6 +51,7 @@ def inside(label: str) -> str:
 # Units that are words, for whatever names one; other units are the same in every language.
 UNITS = (
     marked("all-reduces"),
+    marked("answers"),
     marked("batches"),
     marked("byte"),
     marked("byte/s"),
@@ -70,6 +71,7 @@ UNITS = (
     marked("prompts"),
     marked("ratio"),
     marked("replicas"),
+    marked("requests"),
     marked("sequences"),
     marked("share"),
     marked("stages"),

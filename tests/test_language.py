@@ -7,8 +7,10 @@ import gettext
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import date
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -21,10 +23,12 @@ from babel.messages.pofile import read_po
 from streamlit.testing.v1 import AppTest
 
 from calc.explain import EXPLANATIONS
-from calc.link import WRITTEN
-from calc.scenario import Choice, Option
+from calc.link import SLIDES, WRITTEN, parse
+from calc.scenario import Choice, Option, build
 from calc.words import say, speak
-from pages.ui import language, sidebar, text
+from pages.ui import exhibits, language, report, sidebar, text
+from pages.ui.link import PRESETS
+from pages.ui.pinned import Contender
 from presets import chips, formats, models
 
 ROOT = Path(__file__).parents[1]
@@ -109,7 +113,8 @@ IDS = frozenset(
 WORD = re.compile(r"[A-Za-z]{3,}")
 # Markup, fields that plotly.js fills in, the link to share, and units.
 SKIPPED = re.compile(
-    r"<[^>]*>|%\{[^}]*\}|:material/\w+:|\?v=1&\S*|\b[kMGTPE]?FLOP\b|\btoken/[sJ]\b"
+    r"<style>.*?</style>|<[^>]*>|%\{[^}]*\}|:material/\w+:|\?v=1&\S*|\b[kMGTPE]?FLOP\b|\btoken/[sJ]\b",
+    re.DOTALL,
 )
 FORMULA = re.compile(r"(\$+).*?\1", re.DOTALL)
 
@@ -165,40 +170,49 @@ def texts(message: Any) -> Iterator[str]:
                     continue
                 yield from texts(item)
             elif isinstance(item, str):
-                yield from in_chart(item) if field.name == "json" else [item]
+                yield from in_component(item) if field.name == "json" else [item]
 
 
 # Fields of elements that nobody reads.
 UNSEEN = frozenset(
     {
-        "id", "key", "form_id", "element_id", "icon", "url", "url_path", "query_param_key",
-        "type", "language", "tag", "component_name", "js_content", "html_content",
-        "css_content",
+        "id", "key", "form_id", "element_id", "deferred_file_id", "icon", "url", "url_path",
+        "query_param_key", "type", "language", "tag", "component_name", "js_content",
+        "html_content", "css_content",
     }
 )  # fmt: skip
 
 
-def in_chart(data: str) -> Iterator[str]:
-    """The texts of a chart: its description, and what plotly.js writes."""
-    shown = json.loads(data)
-    yield shown["alt"]
-    yield from shown["words"].values()
-    yield from drawn(json.loads(shown["spec"]))
+def in_component(data: str) -> Iterator[str]:
+    """The texts of a chart, of scrubbers, or of nothing that is seen."""
+    shown = json.loads(data) or {}
+    if "spec" in shown:
+        yield shown["alt"]
+        yield from shown["words"].values()
+        yield from drawn(json.loads(shown["spec"]))
+    for row in shown.get("rows", ()):
+        yield from (row["label"], *row["words"])
+        for frame in json.loads(row["family"] or "{}").get("frames", ()):
+            yield from frame["metrics"]
+            yield from drawn(frame["charts"])
 
 
 def drawn(value: Any, name: str = "") -> Iterator[str]:
+    """What plotly.js writes."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from drawn(item, key)
     elif isinstance(value, list):
         for item in value:
             yield from drawn(item, name)
-    elif isinstance(value, str) and name in TEXTS:
+    elif isinstance(value, str) and name in TEXTS and value != LEGEND:
         yield value
 
 
 # Keys of a figure whose texts are written into the chart.
 TEXTS = frozenset({"text", "name", "hovertemplate", "ticktext", "x", "y", "customdata"})
+# The name by which the renderer finds the shape that holds the legend.
+LEGEND = "legend"
 
 
 def elements(node: Any) -> Iterator[Any]:
@@ -221,13 +235,20 @@ def in_code(node: Any) -> Iterator[str]:
     if node.language == "latex":
         yield f"${node.value}$"
     else:
-        yield re.sub(r"\b(?:\w*_\w+|max|min|floor|argmax|first|last|for)\b", "", node.value)
+        yield formula(node.value)
+
+
+def formula(lines: str) -> str:
+    """What is left of lines to copy beside symbols and functions."""
+    return re.sub(r"\b(?:\w*_\w+|max|min|floor|argmax|first|last|for)\b", "", lines)
 
 
 def seen(test: AppTest) -> Iterator[str]:
     """Every text of a page."""
     for node in elements(test._tree):
         proto = getattr(node, "proto", None)
+        if getattr(node, "key", None) in HIDDEN:
+            continue
         if isinstance(getattr(node, "value", None), pd.DataFrame):
             yield from in_table(node)
         elif node.type == "code":
@@ -236,9 +257,11 @@ def seen(test: AppTest) -> Iterator[str]:
             yield from texts(proto)
 
 
+# Texts that are kept on the page for the link alone.
+HIDDEN = frozenset({"pins", "trace"})
 # What is opened on a page beside its tabs.
 OPENED = (
-    "share", "kv-pick", "custom-model", "custom-chip",
+    "share", "report", "pin-open", "kv-pick", "custom-model", "custom-chip",
     *(f"explain-{page}-open" for page in (
         "about", "capacity", "compare", "cost", "decode", "kv", "prefill", "quantization",
         "sharding", "speculation",
@@ -251,9 +274,13 @@ TABS = {
     "sharding": "sharding-tabs",
     "capacity": "capacity-tabs",
     "quantization": "quantization-tabs",
+    "serving": "service-tabs",
     "speculative": "speculation-tabs",
 }
-SCENARIOS = {
+SCRUBBED = (
+    "_decode-scrub-b", "_decode-scrub-s", "_kv-scrub-s", "_speculation-scrub-ac",
+)  # fmt: skip
+SCENARIOS: dict[str, dict[str, str]] = {
     "default": {},
     "operators": {"f": "operators", "eb": "0.8", "os": "50", "pp": "2"},
     "experts": {"model": "deepseek-v3", "chip": "gb200-nvl72", "n": "72", "f": "operators",
@@ -262,43 +289,126 @@ SCENARIOS = {
     "misfit": {"n": "1", "b": "4096", "s": "131072", "k": "0", "px": "8192"},
     "unknown": {"chip": "rtx-5090", "n": "8", "b": "-5"},
 }  # fmt: skip
+# A service that is quickly simulated, and pins whose names count as said.
+PINS = json.dumps([["⟦half⟧", "n=8"], ["⟦small⟧", "f=operators&b=0"], ["⟦gone⟧", "chip=gone"]])
+COMMON = {"req": "40", "g": "64", "pins": PINS}
+PAGES = sorted(file.stem for file in (ROOT / "pages").glob("*.py"))
+# Every page in the first and the third, and in the others those that have more to say there.
+VISITS = [
+    *((page, which) for page in PAGES for which in ("default", "experts")),
+    *((page, "operators") for page in ("decode", "sharding")),
+    *((page, "misfit") for page in ("decode", "prefill", "capacity", "cost", "serving")),
+    *((page, "unknown") for page in ("decode", "prefill", "sharding", "serving", "speculative")),
+]
+
+
+def opened(query: dict[str, str], page: str = "decode") -> AppTest:
+    """The app with everything opened, before it runs."""
+    # The harness formats options itself.
+    speak(language.catalogue(query.get("lang", "en")).gettext)
+    test = AppTest.from_file("../app.py", default_timeout=60)
+    for key, value in {**COMMON, **query}.items():
+        test.query_params[key] = value
+    test.switch_page(f"pages/{page}.py")
+    for key in (*OPENED, *(f"{slot}-wanted" for slot in SCRUBBED)):
+        test.session_state[key] = True
+    return test
 
 
 def visited(page: str, query: dict[str, str]) -> Iterator[AppTest]:
     """A page with everything opened, once for each of its tabs."""
-    # The harness formats options itself.
-    speak(language.catalogue(query.get("lang", "en")).gettext)
-    test = AppTest.from_file("../app.py", default_timeout=60)
-    for key, value in query.items():
-        test.query_params[key] = value
-    test.switch_page(f"pages/{page}.py")
-    for key in OPENED:
-        test.session_state[key] = True
-    test.run()
-    yield test
+    test = opened(query, page)
+    yield test.run()
     tabs = [node for node in elements(test._tree) if node.type == "tab"]
     for tab in tabs[1:]:
         test.session_state[TABS[page]] = tab.label
-        test.run()
-        yield test
+        yield test.run()
+
+
+def left(tests: Iterable[AppTest]) -> set[str]:
+    """What is never said."""
+    found = set()
+    for test in tests:
+        assert not test.exception
+        found |= {words for words in seen(test) if unsaid(words)}
+    return found
 
 
 @pytest.mark.usefixtures("bracketed")
-@pytest.mark.parametrize("query", SCENARIOS.values(), ids=SCENARIOS)
-@pytest.mark.parametrize("page", sorted(file.stem for file in (ROOT / "pages").glob("*.py")))
-def test_every_text_of_a_page_is_a_message(page: str, query: dict[str, str]) -> None:
-    left = set()
-    for test in visited(page, query):
-        assert not test.exception
-        left |= {words for words in seen(test) if unsaid(words)}
-    assert not left
+@pytest.mark.parametrize(("page", "which"), VISITS)
+def test_every_text_of_a_page_is_a_message(page: str, which: str) -> None:
+    assert not left(visited(page, SCENARIOS[which]))
 
 
-@pytest.mark.parametrize("query", SCENARIOS.values(), ids=SCENARIOS)
-@pytest.mark.parametrize("page", ["decode", *TABS])
-def test_a_page_in_chinese_shows_as_much(page: str, query: dict[str, str]) -> None:
+@pytest.mark.usefixtures("bracketed")
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"bon": "64", "slots": "8", "trace": "arrival,prompt,output\n9,5,5\n7,2,2"},
+        {"kvm": "contiguous", "res": "1000", "out": "reject"},
+        {"model": "gemma-3-27b", "pfx": "spare", "rep": "1", "qps": "0"},
+        {"chip": "tpu-v5e", "c": "fp8"},
+        {"trace": "arrival,prompt\n0,1"},
+    ],
+)
+def test_what_a_service_cannot_do_is_a_message(query: dict[str, str]) -> None:
+    assert not left([opened(query, "serving").run()])
+
+
+@pytest.mark.usefixtures("bracketed")
+def test_every_text_of_the_presentation_is_a_message() -> None:
+    assert not left(opened({"view": "present", "slide": slide}).run() for slide in SLIDES)
+
+
+class Read(HTMLParser):
+    """The texts of an HTML file, but for plotly.js, styles, and ids set as code."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._tag, self._chart, self._words = "", False, ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self._tag, self._chart = tag, given.get("type") == "application/json"
+        self.texts += [given[name] or "" for name in ("aria-label", "data-for") if name in given]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._tag, self._chart = "", False
+        if tag not in INLINE:
+            self.texts.append(self._words)
+            self._words = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._chart:
+            self.texts += drawn(json.loads(data))
+        elif self._tag == "pre":
+            self.texts.append(formula(data))
+        elif self._tag not in ("script", "style", "code"):
+            self._words += data
+
+
+INLINE = frozenset({"strong", "em", "code", "a", "span"})
+
+
+@pytest.mark.usefixtures("bracketed")
+@pytest.mark.parametrize("which", ["default", "experts"])
+def test_every_text_of_the_report_is_a_message(which: str) -> None:
+    speak(Bracketed().gettext)
+    contenders = []
+    for name, query in (("⟦now⟧", SCENARIOS[which]), ("⟦half⟧", {"n": "8"})):
+        values, _ = parse({key: [value] for key, value in query.items()}, PRESETS)
+        contenders.append(Contender(name, build(values, PRESETS), values))
+    subject = exhibits.Subject(contenders[0].scenario, contenders)
+    made = report.html(subject, contenders[0].values, "", date(2026, 1, 1))
+    assert not [words for words in Read(made).texts if unsaid(words)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_in_chinese_shows_as_much(page: str) -> None:
     english, chinese = (
-        [len(list(elements(test._tree))) for test in visited(page, {**query, **spoken})]
+        [len(list(elements(test._tree))) for test in visited(page, spoken)]
         for spoken in ({}, {"lang": "zh"})
     )
     assert english == chinese

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc.serving.errors import positive
+from calc.words import marked
 
 Array = NDArray[np.float64]
-_PER_SECOND = "requests per second"
+_PER_SECOND = marked("requests per second")
 
 
 class Arrivals(Protocol):
@@ -33,7 +34,7 @@ class Poisson:
     rate: float
 
     def __post_init__(self) -> None:
-        positive("The arrival rate", self.rate, _PER_SECOND)
+        positive(marked("The arrival rate"), self.rate, _PER_SECOND)
 
     def draw(self, random: np.random.Generator, count: int) -> Array:
         return np.cumsum(random.exponential(1.0, count)) / self.rate
@@ -47,8 +48,8 @@ class Bursty:
     burstiness: float = 2.0
 
     def __post_init__(self) -> None:
-        positive("The arrival rate", self.rate, _PER_SECOND)
-        positive("The burstiness", self.burstiness)
+        positive(marked("The arrival rate"), self.rate, _PER_SECOND)
+        positive(marked("The burstiness"), self.burstiness)
 
     def draw(self, random: np.random.Generator, count: int) -> Array:
         shape = 1 / self.burstiness**2
@@ -62,7 +63,7 @@ class Even:
     rate: float
 
     def __post_init__(self) -> None:
-        positive("The arrival rate", self.rate, _PER_SECOND)
+        positive(marked("The arrival rate"), self.rate, _PER_SECOND)
 
     def draw(self, random: np.random.Generator, count: int) -> Array:
         return np.arange(count) / self.rate

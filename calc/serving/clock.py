@@ -26,6 +26,7 @@ from calc import decode, prefill
 from calc.layout import Layout
 from calc.scenario import FIELDS, Quantity, Scenario
 from calc.serving.errors import ServingError
+from calc.words import say
 
 Array = NDArray[np.float64]
 _CHUNK = "chunk attention"
@@ -197,11 +198,15 @@ def _unknown(scenario: Scenario) -> str:
     """Why steps cannot be timed."""
     s = scenario
     if not s.chip.peak(s.compute_format) > 0:
-        return (
-            f"{s.chip.name} has no published rate for {s.compute_format.name}: its steps cannot be "
-            "timed."
+        return say(
+            "{chip} has no published rate for {format}: its steps cannot be timed.",
+            chip=s.chip.name,
+            format=s.compute_format.name,
         )
-    return f"A figure of {s.chip.name} that the layout needs is not published, such as its link."
+    return say(
+        "A figure of {chip} that the layout needs is not published, such as its link.",
+        chip=s.chip.name,
+    )
 
 
 def _at(values: Array, length: float) -> float:

@@ -19,6 +19,7 @@ from calc.serving.replica import Replica
 from calc.serving.store import Store
 from calc.serving.task import Fate, State, Task
 from calc.serving.traffic import Traffic
+from calc.words import marked, say
 
 MOST_REPLICAS = 64
 
@@ -86,7 +87,7 @@ class Colocated:
     affinity: bool = True
 
     def __post_init__(self) -> None:
-        whole("The number of replicas", self.replicas, 1, MOST_REPLICAS)
+        whole(marked("The number of replicas"), self.replicas, 1, MOST_REPLICAS)
 
     @property
     def name(self) -> str:
@@ -94,7 +95,7 @@ class Colocated:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(f"replica {number + 1}" for number in range(self.replicas))
+        return tuple(say("replica {n}", n=number + 1) for number in range(self.replicas))
 
     def serve(self, floor: Floor) -> Iterator[None]:
         shares: list[list[Task]] = [[] for _ in range(self.replicas)]
@@ -129,15 +130,15 @@ class Disaggregated:
     name = "disaggregated"
 
     def __post_init__(self) -> None:
-        whole("The number of prefill replicas", self.prefill, 1, MOST_REPLICAS)
-        whole("The number of decode replicas", self.decode, 1, MOST_REPLICAS)
-        positive("The bandwidth between the pools", self.bandwidth, "B/s")
+        whole(marked("The number of prefill replicas"), self.prefill, 1, MOST_REPLICAS)
+        whole(marked("The number of decode replicas"), self.decode, 1, MOST_REPLICAS)
+        positive(marked("The bandwidth between the pools"), self.bandwidth, "B/s")
 
     @property
     def names(self) -> tuple[str, ...]:
         return (
-            *(f"prefill {number + 1}" for number in range(self.prefill)),
-            *(f"decode {number + 1}" for number in range(self.decode)),
+            *(say("prefill {n}", n=number + 1) for number in range(self.prefill)),
+            *(say("decode {n}", n=number + 1) for number in range(self.decode)),
         )
 
     def serve(self, floor: Floor) -> Iterator[None]:

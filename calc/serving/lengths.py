@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc.serving.errors import ServingError, positive
+from calc.words import marked, say
 
 Array = NDArray[np.float64]
 Tokens = NDArray[np.int64]
@@ -60,7 +61,7 @@ class Lognormal:
 
     def __post_init__(self) -> None:
         _check(self.mean)
-        positive("The spread of lengths", self.spread)
+        positive(marked("The spread of lengths"), self.spread)
 
     def draw(self, random: np.random.Generator, count: int) -> Tokens:
         sigma = math.sqrt(math.log1p(self.spread**2))
@@ -92,7 +93,13 @@ class Uniform:
         _check(self.low)
         _check(self.high)
         if self.low > self.high:
-            raise ServingError(f"Lengths from {self.low:,} to {self.high:,} tokens run backwards.")
+            raise ServingError(
+                say(
+                    "Lengths from {low:,} to {high:,} tokens run backwards.",
+                    low=self.low,
+                    high=self.high,
+                )
+            )
 
     @property
     def mean(self) -> float:
@@ -110,7 +117,7 @@ class Mix:
 
     def __post_init__(self) -> None:
         if not self.tokens:
-            raise ServingError("A mix of lengths names none.")
+            raise ServingError(say("A mix of lengths names none."))
         for length in self.tokens:
             _check(length)
 
@@ -124,4 +131,10 @@ class Mix:
 
 def _check(tokens: float) -> None:
     if not 1 <= tokens <= LONGEST:
-        raise ServingError(f"A length is {tokens:g} tokens; it must be within 1 to {LONGEST:,}.")
+        raise ServingError(
+            say(
+                "A length is {tokens:g} tokens; it must be within 1 to {most:,}.",
+                tokens=tokens,
+                most=LONGEST,
+            )
+        )

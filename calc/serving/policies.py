@@ -14,6 +14,7 @@ from typing import Protocol
 from calc.serving.errors import ServingError, whole
 from calc.serving.lengths import LONGEST
 from calc.serving.reading import Chunks, Reading, WholePrompts
+from calc.words import marked, say
 
 MOST_SLOTS = 4096
 
@@ -86,7 +87,7 @@ class Static:
     reading = WholePrompts()
 
     def __post_init__(self) -> None:
-        whole("The batch", self.slots, 1, MOST_SLOTS)
+        whole(marked("The batch"), self.slots, 1, MOST_SLOTS)
 
     def quota(self, view: View) -> int:
         full = view.waiting >= self.slots or math.isinf(view.upcoming)
@@ -114,10 +115,13 @@ class Dynamic:
     reading = WholePrompts()
 
     def __post_init__(self) -> None:
-        whole("The batch", self.slots, 1, MOST_SLOTS)
+        whole(marked("The batch"), self.slots, 1, MOST_SLOTS)
         if not 0 <= self.window < math.inf:
             raise ServingError(
-                f"The window is {self.window:g} s; it must be 0 or above and finite."
+                say(
+                    "The window is {window:g} s; it must be 0 or above and finite.",
+                    window=self.window,
+                )
             )
 
     def quota(self, view: View) -> int:
@@ -136,7 +140,7 @@ class _AnyTime:
     together = False
 
     def __post_init__(self) -> None:
-        whole("The batch", self.slots, 1, MOST_SLOTS)
+        whole(marked("The batch"), self.slots, 1, MOST_SLOTS)
 
     def quota(self, view: View) -> int:
         return self.slots - view.occupied
@@ -168,11 +172,15 @@ class ChunkedPrefill(_AnyTime):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("The token budget of a step", self.budget, 1, LONGEST)
+        whole(marked("The token budget of a step"), self.budget, 1, LONGEST)
         if self.budget < self.slots:
             raise ServingError(
-                f"The token budget of a step is {self.budget:,}: it must be at least the "
-                f"{self.slots:,} sequences of a full batch, or no prompt could be read beside it."
+                say(
+                    "The token budget of a step is {budget:,}: it must be at least the {slots:,} "
+                    "sequences of a full batch, or no prompt could be read beside it.",
+                    budget=self.budget,
+                    slots=self.slots,
+                )
             )
 
     @cached_property

@@ -16,6 +16,7 @@ from calc import memory
 from calc.scenario import Scenario
 from calc.serving.errors import ServingError, positive, whole
 from calc.serving.lengths import LONGEST
+from calc.words import marked, say
 
 Array = NDArray[np.float64]
 Blocks = NDArray[np.int64]
@@ -73,7 +74,7 @@ class Contiguous:
     name = "contiguous"
 
     def __post_init__(self) -> None:
-        whole("The longest sequence", self.longest, 1, LONGEST)
+        whole(marked("The longest sequence"), self.longest, 1, LONGEST)
 
     def table(self, tokens: Array) -> Blocks:
         """The same whatever the context."""
@@ -127,7 +128,7 @@ class Swap:
     turns_away = False
 
     def __post_init__(self) -> None:
-        positive("The bandwidth to the host", self.bandwidth, "B/s")
+        positive(marked("The bandwidth to the host"), self.bandwidth, "B/s")
 
 
 class Pool:
@@ -186,8 +187,15 @@ class Footprint:
         s = scenario
         if not memory.weights_fit(s):
             raise ServingError(
-                f"{s.model.name} does not fit on {s.n_chips:,} × {s.chip.name}: its weights take "
-                f"{memory.weights(s) / 1e9:,.1f} GB of {memory.capacity(s) / 1e9:,.1f} GB."
+                say(
+                    "{model} does not fit on {n:,} × {chip}: its weights take {weights:,.1f} GB of "
+                    "{capacity:,.1f} GB.",
+                    model=s.model.name,
+                    n=s.n_chips,
+                    chip=s.chip.name,
+                    weights=memory.weights(s) / 1e9,
+                    capacity=memory.capacity(s) / 1e9,
+                )
             )
         reach = max(longest, s.kv_block)
         if math.isfinite(kept.longest):
@@ -203,8 +211,12 @@ class Footprint:
             filled, total = held / size, int(room / size)
         if not total:
             raise ServingError(
-                f"Beside its weights {s.model.name} has room for {room / 1e9:,.2f} GB of cache, "
-                "less than one block."
+                say(
+                    "Beside its weights {model} has room for {room:,.2f} GB of cache, less than "
+                    "one block.",
+                    model=s.model.name,
+                    room=room / 1e9,
+                )
             )
         table = kept.table(filled)
         paged = isinstance(kept, Paged)

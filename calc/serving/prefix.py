@@ -10,6 +10,7 @@ from calc.serving.errors import ServingError, positive
 from calc.serving.pool import Footprint
 from calc.serving.task import Task
 from calc.serving.trie import Trie
+from calc.words import marked, say
 
 
 class Prefixes(Protocol):
@@ -159,7 +160,7 @@ class SpareMemory:
     def check(self, footprint: Footprint, model: str) -> None:
         if not footprint.paged:
             raise ServingError(
-                "Prefixes are shared by block: they need paged memory, or the host's."
+                say("Prefixes are shared by block: they need paged memory, or the host's.")
             )
         _same_for_every_token(footprint, model)
 
@@ -185,8 +186,8 @@ class HostMemory:
     bandwidth: float
 
     def __post_init__(self) -> None:
-        positive("The host memory of the prefix cache", self.limit, "B")
-        positive("The bandwidth of the prefix cache", self.bandwidth, "B/s")
+        positive(marked("The host memory of the prefix cache"), self.limit, "B")
+        positive(marked("The bandwidth of the prefix cache"), self.bandwidth, "B/s")
 
     def check(self, footprint: Footprint, model: str) -> None:
         _same_for_every_token(footprint, model)
@@ -202,6 +203,9 @@ def _same_for_every_token(footprint: Footprint, model: str) -> None:
     """Refuse models whose cached prefix cannot be cut at any block."""
     if not footprint.linear:
         raise ServingError(
-            f"The prefix cache needs a cache that takes the same for every token: {model} has "
-            "windows or a constant state."
+            say(
+                "The prefix cache needs a cache that takes the same for every token: {model} has "
+                "windows or a constant state.",
+                model=model,
+            )
         )

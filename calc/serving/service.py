@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from calc import cost, metrics
 from calc.serving.errors import positive
 from calc.serving.run import Run
+from calc.words import marked
 
 Array = NDArray[np.float64]
 PERCENTS = (50, 90, 95, 99)
@@ -33,8 +34,8 @@ class Limits:
     tpot: float = 0.05
 
     def __post_init__(self) -> None:
-        positive("The limit on time to first token", self.ttft, "s")
-        positive("The limit on time per output token", self.tpot, "s")
+        positive(marked("The limit on time to first token"), self.ttft, "s")
+        positive(marked("The limit on time per output token"), self.tpot, "s")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from calc.serving.prefix import PrefixCache
 from calc.serving.run import Intervals, MemoryUse, Run
 from calc.serving.task import Fate, Task
 from calc.serving.traffic import Traffic
+from calc.words import say
 
 # Events between two questions whether to go on.
 _EVENTS = 256
@@ -106,19 +107,35 @@ def _tasks(
     if width > slots:
         large = np.ones_like(large)
         notices.append(
-            f"All requests are rejected: {width:,} samples do not fit into {slots:,} slots."
+            say(
+                "All requests are rejected: {width:,} samples do not fit into {slots:,} slots.",
+                width=width,
+                slots=slots,
+            )
         )
     elif large.any():
         worst = int(np.argmax(blocks))
         notices.append(
-            f"Rejected for want of cache: {int(large.sum()):,} of {len(traffic):,} requests. "
-            f"Request {worst + 1:,} needs {int(blocks[worst]):,} blocks of {footprint.tokens:,} "
-            f"tokens, and the replica has {footprint.total:,}."
+            say(
+                "Rejected for want of cache: {large:,} of {all:,} requests. Request {worst:,} "
+                "needs {blocks:,} blocks of {tokens:,} tokens, and the replica has {total:,}.",
+                large=int(large.sum()),
+                all=len(traffic),
+                worst=worst + 1,
+                blocks=int(blocks[worst]),
+                tokens=footprint.tokens,
+                total=footprint.total,
+            )
         )
     if long.any():
         notices.append(
-            f"Rejected for their length: {int(long.sum()):,} of {len(traffic):,} requests. "
-            f"They are longer than the {kept.longest:,.0f} tokens reserved for each."
+            say(
+                "Rejected for their length: {long:,} of {all:,} requests. They are longer than "
+                "the {reserved:,.0f} tokens reserved for each.",
+                long=int(long.sum()),
+                all=len(traffic),
+                reserved=kept.longest,
+            )
         )
     tasks = []
     rows = zip(

@@ -102,7 +102,8 @@ def beside(runs: Mapping[str, Run], shown: str, memory: Memory, slots: int) -> d
         pairs["static"] = static_slots(runs["static"], slots)
     if "disaggregated" in runs:
         apart = runs["disaggregated"]
-        readers = sum(name.startswith("prefill") for name in apart.names)
+        # Those that only read hand out no cache.
+        readers = len(apart.names) - len(apart.memory)
         pairs["wait"] = prompt_wait(apart, readers)
         pairs["servers"] = servers(apart)
     pairs["retired"] = retired(runs[shown])

@@ -15,6 +15,7 @@ import numpy as np
 from calc.serving.errors import ServingError
 from calc.serving.lengths import LONGEST
 from calc.serving.traffic import Traffic
+from calc.words import say
 
 COLUMNS = ("arrival", "prompt", "output")
 MOST_ROWS = 50_000
@@ -43,20 +44,28 @@ def read(text: str) -> Traffic:
     if len(text) > MOST_CHARACTERS:
         text = text[:MOST_CHARACTERS].rpartition("\n")[0]
         notices.append(
-            f"The trace is longer than {MOST_CHARACTERS:,} characters: the rest is left out."
+            say(
+                "The trace is longer than {most:,} characters: the rest is left out.",
+                most=MOST_CHARACTERS,
+            )
         )
     values, cut = _values(text.removeprefix("\ufeff"))
     if cut:
         notices.append(
-            f"The trace has more than {MOST_ROWS:,} rows: the first {MOST_ROWS:,} are used."
+            say(
+                "The trace has more than {most:,} rows: the first {most:,} are used.",
+                most=MOST_ROWS,
+            )
         )
     table = np.array(values)
     arrival = table[:, 0]
     if (np.diff(arrival) < 0).any():
         table = table[np.argsort(arrival, kind="stable")]
-        notices.append("The trace is not in order of arrival: it was sorted.")
+        notices.append(say("The trace is not in order of arrival: it was sorted."))
     if table[0, 0] > 0:
-        notices.append(f"The first request comes at {table[0, 0]:g} s: time starts there.")
+        notices.append(
+            say("The first request comes at {first:g} s: time starts there.", first=table[0, 0])
+        )
     arrival = table[:, 0] - table[0, 0]
     span = float(arrival[-1])
     rate = (len(table) - 1) / span if span > 0 else math.inf
@@ -75,8 +84,11 @@ def _values(text: str) -> tuple[list[list[float]], bool]:
         missing = [name for name in COLUMNS if name not in header]
         if missing:
             raise ServingError(
-                f"The trace has no column {' or '.join(missing)}; "
-                "its first line must name arrival, prompt and output."
+                say(
+                    "The trace has no column {columns}; its first line must name arrival, prompt "
+                    "and output.",
+                    columns=say(" or ").join(missing),
+                )
             )
         at = [header.index(name) for name in COLUMNS]
         for row in rows:
@@ -87,9 +99,11 @@ def _values(text: str) -> tuple[list[list[float]], bool]:
             line = rows.line_num
             values.append([_number(row, at[k], COLUMNS[k], line) for k in range(len(COLUMNS))])
     except csv.Error as error:
-        raise ServingError(f"Line {rows.line_num:,} of the trace is no CSV.") from error
+        raise ServingError(
+            say("Line {line:,} of the trace is no CSV.", line=rows.line_num)
+        ) from error
     if not values:
-        raise ServingError("The trace has no row below its first line.")
+        raise ServingError(say("The trace has no row below its first line."))
     return values, False
 
 
@@ -100,15 +114,33 @@ def _number(row: list[str], at: int, column: str, line: int) -> float:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise ServingError(f"Line {line:,} of the trace has no number in column {column}.")
+        raise ServingError(
+            say(
+                "Line {line:,} of the trace has no number in column {column}.",
+                line=line,
+                column=column,
+            )
+        )
     low, high = (0.0, LATEST) if column == "arrival" else (1, LONGEST)
     if not low <= value <= high:
         raise ServingError(
-            f"Line {line:,} of the trace has {value:g} in column {column}, "
-            f"outside {low:g} to {high:,.0f}."
+            say(
+                "Line {line:,} of the trace has {value:g} in column {column}, outside {low:g} to "
+                "{high:,.0f}.",
+                line=line,
+                value=value,
+                column=column,
+                low=low,
+                high=high,
+            )
         )
     if column != "arrival" and value % 1:
         raise ServingError(
-            f"Line {line:,} of the trace has {value:g} in column {column}, not whole."
+            say(
+                "Line {line:,} of the trace has {value:g} in column {column}, not whole.",
+                line=line,
+                value=value,
+                column=column,
+            )
         )
     return value

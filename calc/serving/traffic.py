@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calc.serving.arrivals import Arrivals
 from calc.serving.errors import ServingError, positive, whole
 from calc.serving.lengths import LONGEST, Lengths
+from calc.words import marked, say
 
 Array = NDArray[np.float64]
 Tokens = NDArray[np.int64]
@@ -56,18 +57,22 @@ class Traffic:
 
     def __post_init__(self) -> None:
         if not len(self.arrival):
-            raise ServingError("The traffic has no request.")
+            raise ServingError(say("The traffic has no request."))
         if not np.isfinite(self.arrival).all() or (self.arrival < 0).any():
-            raise ServingError("An arrival time is negative or not finite.")
+            raise ServingError(say("An arrival time is negative or not finite."))
         if (np.diff(self.arrival) < 0).any():
-            raise ServingError("Arrival times are not in order.")
+            raise ServingError(say("Arrival times are not in order."))
         if min(self.prompt.min(), self.output.min()) < 1:
-            raise ServingError("A prompt or an output is shorter than one token.")
-        whole("The number of samples", self.samples, 1, MOST_SAMPLES)
+            raise ServingError(say("A prompt or an output is shorter than one token."))
+        whole(marked("The number of samples"), self.samples, 1, MOST_SAMPLES)
         if self.longest > MOST_TOKENS:
             raise ServingError(
-                f"A request may take {self.longest:,} tokens over all its samples; "
-                f"the limit is {MOST_TOKENS:,}."
+                say(
+                    "A request may take {longest:,} tokens over all its samples; the limit is "
+                    "{most:,}.",
+                    longest=self.longest,
+                    most=MOST_TOKENS,
+                )
             )
 
     def __len__(self) -> int:
@@ -80,9 +85,9 @@ class Traffic:
 
     def at_rate(self, rate: float) -> Traffic:
         """The same requests in the same order, coming at another mean rate [request/s]."""
-        positive("The arrival rate", rate, "requests per second")
+        positive(marked("The arrival rate"), rate, marked("requests per second"))
         if not math.isfinite(self.rate):
-            raise ServingError("Requests that all come at once have no rate to change.")
+            raise ServingError(say("Requests that all come at once have no rate to change."))
         return replace(self, arrival=self.arrival * (self.rate / rate), rate=rate)
 
 
@@ -126,12 +131,12 @@ def generate(
     ServingError
         If a number is out of its range.
     """
-    whole("The number of requests", requests, 1, MOST_REQUESTS)
-    whole("The system prompt", system, 0, LONGEST)
-    whole("The number of samples", samples, 1, MOST_SAMPLES)
-    whole("The number of turns", turns, 1, MOST_TURNS)
-    whole("The seed", seed, 0, 2**63 - 1)
-    positive("The time between turns", think, "s")
+    whole(marked("The number of requests"), requests, 1, MOST_REQUESTS)
+    whole(marked("The system prompt"), system, 0, LONGEST)
+    whole(marked("The number of samples"), samples, 1, MOST_SAMPLES)
+    whole(marked("The number of turns"), turns, 1, MOST_TURNS)
+    whole(marked("The seed"), seed, 0, 2**63 - 1)
+    positive(marked("The time between turns"), think, "s")
     times, prompts, outputs, gaps = (
         np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(4)
     )
@@ -146,7 +151,9 @@ def generate(
     before = _since_first((added + answered).astype(float), turn) - answered
     lengths = system + np.where(turn > 0, before, added).astype(np.int64)
     if lengths.max() > LONGEST:
-        raise ServingError(f"A conversation grows beyond {LONGEST:,} tokens: take fewer turns.")
+        raise ServingError(
+            say("A conversation grows beyond {most:,} tokens: take fewer turns.", most=LONGEST)
+        )
     order = np.argsort(arrival, kind="stable")
     return Traffic(
         arrival[order], lengths[order], answered[order], arrivals.rate, session[order], system,

@@ -128,7 +128,7 @@ def verdict(
     ]
     compared = text.clauses(said)
     return text.sentences(
-        f"{compared}." if compared else "",
+        say("{statements}.", statements=compared) if compared else "",
         say("**Does not fit**: {names}.", names=text.listed(misfits)) if misfits else "",
     )
 
@@ -171,4 +171,4 @@ def _reason(a: Point, b: Point) -> str:
         else say("The reason is the {term}, {time} less", term=term, time=text.si(-most, "s"))
     )
     others = say("; all else adds {time}", time=text.si(rest, "s")) if rest else ""
-    return f"{took}{others}."
+    return say("{statements}.", statements=took + others)

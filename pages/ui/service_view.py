@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from calc import Scenario, serving
 from calc.serving import Plan, Run, Service, Traffic
 from calc.words import marked, say
-from pages.ui import text
+from pages.ui import language, text
 
 LABELS = {
     "static": marked("static"),
@@ -67,7 +67,7 @@ def view(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -
     ServingError
         If traffic or plan cannot be.
     """
-    of = (scenario, dict(values), id(trace))
+    of = (scenario, dict(values), id(trace), language.current())
     found: _Found | None = st.session_state.get(_KEPT)
     if found is None or found.of != of:
         traffic = trace or serving.requested(values, scenario)
@@ -98,6 +98,7 @@ class _Found:
 
     def stop(self) -> None:
         """Leave the rest out."""
+        language.speak()
         self.stopped = True
         self.problems |= {id: say("not simulated: it was stopped.") for id in self.left}
 
@@ -178,7 +179,7 @@ def loads(scenario: Scenario, values: Mapping[str, Any], view: View) -> Loads:
     ServingError
         If the traffic has no rate to change.
     """
-    of = (scenario, dict(values), id(view.traffic))
+    of = (scenario, dict(values), id(view.traffic), language.current())
     kept: Loads | None = st.session_state.get(_SWEEP)
     if kept is None or kept.of != of:
         few = dict(values) | {"requests": _MOST_SWEPT}

@@ -200,7 +200,7 @@ def _control(field: Field, offered: Catalogues) -> Any:
             number(field.default),
             step=1 if field.whole else field.step,
             key=field.key,
-            help=say("{help} In {unit}.", help=say(field.help), unit=say(field.unit)),
+            help=_help(field),
             bind="query-params",
         )
     if field.whole and field.low > 0:
@@ -215,6 +215,11 @@ def _control(field: Field, offered: Catalogues) -> Any:
         help=say(field.help),
         bind="query-params",
     )
+
+
+def _help(field: Quantity) -> str:
+    told = say(field.help)
+    return say("{help} In {unit}.", help=told, unit=say(field.unit)) if field.unit else told
 
 
 def _option(field: Option) -> str:

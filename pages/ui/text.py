@@ -73,8 +73,16 @@ def sentences(*parts: str) -> str:
 
 
 def shortened(words: str, letters: int) -> str:
-    """Words cut to so many letters."""
-    return words if len(words) <= letters else f"{words[: letters - 1].rstrip()}…"
+    """Words cut to the room of so many letters.
+
+    >>> shortened("twice the chips", 10), shortened("芯片数加倍的方案", 10)
+    ('twice the…', '芯片数加…')
+    """
+    if width(words) <= letters:
+        return words
+    while width(words) >= letters:
+        words = words[:-1]
+    return f"{words.rstrip()}…"
 
 
 def width(words: str) -> int:
