@@ -19,7 +19,7 @@ picture: .venv/test-ready
 
 translations: .venv/test-ready
 	$(BIN)/pybabel --quiet extract -F pyproject.toml -k say -k marked --no-location --omit-header -o locales/messages.pot app.py calc pages
-	$(BIN)/pybabel --quiet update -i locales/messages.pot -d locales --no-fuzzy-matching
+	$(BIN)/pybabel --quiet update -i locales/messages.pot -d locales --no-fuzzy-matching --ignore-obsolete
 
 benchmark: .venv/test-ready
 	$(BIN)/python tests/benchmarks/core.py

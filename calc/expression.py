@@ -329,7 +329,7 @@ class Total(_Combined):
         if len(written) <= _ONE_LINE:
             return " + ".join(written)
         rows = r" \\ &+ ".join(written)
-        return rf"\begin{{aligned}}[t] & {rows} \end{{aligned}}"
+        return rf"\begin{{aligned}} & {rows} \end{{aligned}}"
 
     def plain(self, numbers: bool = False, digits: int = DIGITS) -> str:
         return _plain_sum(self.parts, numbers, digits)

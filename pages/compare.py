@@ -6,17 +6,19 @@ import streamlit as st
 
 from calc import compare
 from calc.words import say
-from pages.ui import compare_figures, compare_words, explained, figures, pinned, text
+from pages.ui import compare_figures, compare_words, explained, figures, pinned, renderer, text
 from pages.ui.frame import current_scenario, header
 
-_BASELINE, _CHOSEN = "compare-baseline", "compare-points"
+_NAMES, _CHOSEN = "_compare_names", "_compare_points"
 
 
 def choose(value: float) -> None:
-    """Keep the last two points that were clicked."""
-    st.session_state[_CHOSEN] = [
-        *st.session_state.get(_CHOSEN, [])[-1:], compare_figures.picked(value)
-    ]  # fmt: skip
+    """Keep the last two points that were clicked, each a name and a batch."""
+    i, batch = compare_figures.picked(value)
+    drawn: list[str] = st.session_state[_NAMES]
+    if i < len(drawn):
+        before = st.session_state.get(_CHOSEN, [])[-1:]
+        st.session_state[_CHOSEN] = [*before, (drawn[i], float(batch))]
 
 
 scenario = current_scenario()
@@ -37,17 +39,19 @@ if len(contenders) < 2:
     st.stop()
 
 names = [one.name for one in contenders]
-chosen = st.session_state.get(_BASELINE, 0)
-baseline = chosen if chosen < len(names) else 0
+st.session_state[_NAMES] = names
+# A pin that has gone is no baseline any more.
+if st.session_state.get(pinned.BASELINE) not in names:
+    st.session_state[pinned.BASELINE] = names[0]
+baseline = names.index(st.session_state[pinned.BASELINE])
+by_name = dict(zip(names, contenders, strict=True))
 measured = compare_words.figures_of(contenders)
 curves = [compare_figures.Curve.of(one) for one in contenders]
-points = [
-    (i, float(batch)) for i, batch in st.session_state.get(_CHOSEN, []) if i < len(contenders)
-]
+points = [point for point in st.session_state.get(_CHOSEN, []) if point[0] in by_name]
 if len(points) < 2:
-    other = 1 if baseline == 0 else 0
-    points = [(i, float(contenders[i].scenario.batch)) for i in (baseline, other)]
-(a, b) = [(names[i], compare.point(contenders[i].scenario, batch)) for i, batch in points]
+    pair = (names[baseline], names[1 if baseline == 0 else 0])
+    points = [(name, float(by_name[name].scenario.batch)) for name in pair]
+(a, b) = [(name, compare.point(by_name[name].scenario, batch)) for name, batch in points]
 
 st.markdown(compare_words.verdict(contenders, measured, baseline))
 with st.grid(2, min_column_width=400):
@@ -64,16 +68,12 @@ with st.grid(2, min_column_width=400):
         revision="-".join(names),
         alt=say("Step time against batch of all scenarios."),
     )
-st.caption(
-    text.sentences(
-        compare_words.between(*a, *b), say("Click two points of the left chart to compare others.")
-    )
-)
+click = say("Click two points of the left chart to compare others.")
+st.caption(text.sentences(compare_words.between(*a, *b), "" if renderer.STOCK else click))
 st.selectbox(
     say("Differences are taken from"),
-    range(len(names)),
-    format_func=names.__getitem__,
-    key=_BASELINE,
+    names,
+    key=pinned.BASELINE,
     persist_state="session",
     width=320,
 )

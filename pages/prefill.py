@@ -20,7 +20,7 @@ ratio = prefill.servers_ratio(1 / rate, scenario.batch, float(step.total), scena
 
 header(say("How long until the first token?"), scenario)
 st.markdown(verdict.prefill(scenario, reading))
-caveats = verdict.prefill_caveats(scenario)
+caveats = [*filter(None, [verdict.misfit(scenario)]), *verdict.prefill_caveats(scenario)]
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 shown = {

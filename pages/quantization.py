@@ -37,6 +37,9 @@ for column, (switch, use) in zip(columns, precision.SWITCHES.items(), strict=Tru
 now = precision.figures(scenario)
 then_figures = {switch: precision.figures(s) for switch, s in changed.items()}
 st.markdown(verdict.precision(scenario, changed, now, then_figures))
+misfit = verdict.misfit(scenario)
+if misfit:
+    st.caption(f":material/info: {misfit}")
 
 held = int(now.max_batch)
 batches = decode.batch_sweep(max(2.0 * scenario.batch, 1.5 * held, 256), [scenario.batch, held])

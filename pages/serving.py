@@ -41,12 +41,17 @@ if shown is None:
     )
     st.stop()
 st.markdown(service_words.verdict(view, shown))
-for problem in dict.fromkeys([*view.traffic.notices, *shown.run.notices]):
+for problem in dict.fromkeys(
+    [*view.plan.notices, *view.traffic.notices, *shown.run.notices, *traces.notice()]
+):
     st.caption(f":material/info: {text.plain(problem)}")
 for policy, problem in view.problems.items():
     st.caption(f":material/info: **{service_view.name(policy)}**: {text.plain(problem)}")
 cards(service_words.headline(shown.figures, view.plan.limits))
 
+if not shown.run.finished.any():
+    st.caption(say("No request was answered, so there is no latency to draw."))
+    st.stop()
 with st.grid(2, min_column_width=400):
     figures.show(
         service_figures.timeline(shown.run, min(DRAWN, len(view.traffic))),
@@ -86,7 +91,7 @@ if compared.open:
         )
 if spread.open:
     with spread:
-        st.dataframe(service_words.percentiles(shown.figures), hide_index=True)
+        st.table(service_words.percentiles(shown.figures), hide_index=True)
         figures.show(
             service_figures.distribution(
                 view.outcomes, lambda run: run.tpot, say("Time per output token (s)"),
@@ -113,7 +118,7 @@ if load.open:
         pending = service_load.tab(scenario, values, view)
 if theory.open:
     with theory:
-        st.dataframe(service_words.closed_forms(view), hide_index=True)
+        st.table(service_words.closed_forms(view), hide_index=True)
 if trace.open:
     with trace:
         traces.control()

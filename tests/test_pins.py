@@ -90,8 +90,21 @@ def test_scenarios_stand_side_by_side() -> None:
     assert list(figures.columns) == ["Figure", "now", "half", "<b>small</b>"]
     assert figures.loc[0, "half"].startswith("17.1 ms   +8.57 ms, +100")
     assert list(settings["Setting"]) == ["Chips (chips)", "Weights"]
-    at.selectbox(key="compare-baseline").select(1).run()
+    at.selectbox(key="compare-baseline").select("half").run()
     assert at.dataframe[0].value.loc[0, "now"].startswith("8.57 ms   −8.57 ms, −50")
+
+
+def test_the_baseline_follows_its_pin() -> None:
+    at = compared(Pin("one", "n=8"), Pin("two", "n=4"))
+    at.selectbox(key="compare-baseline").select("two").run()
+    at.button(key="pin-up-1").click().run()
+    assert "against two" in everything(at)
+    at.text_input(key="pin-name-0").input("three").run()
+    assert at.selectbox(key="compare-baseline").value == "three"
+    at.button(key="pin-remove-0").click().run()
+    at.select_slider(key="b").set_value(64).run()
+    assert not at.exception
+    assert at.selectbox(key="compare-baseline").value == "now"
 
 
 def test_a_pin_of_a_preset_that_has_gone_is_named_and_kept() -> None:

@@ -18,7 +18,7 @@ from calc.serving.pool import Contiguous, Memory, Paged, Recompute, Reject, Reli
 from calc.serving.prefix import HostMemory, PrefixCache, SpareMemory
 from calc.serving.service import Limits
 from calc.serving.traffic import Traffic, generate
-from calc.words import marked
+from calc.words import marked, say
 
 Lengths = lengths.Lengths
 
@@ -81,9 +81,9 @@ FIELDS: tuple[Field, ...] = (
              marked("Tokens of one step when prompts are read in chunks.")),
     Option("memory", "kvm", marked("Cache memory"), "paged",
            marked("Blocks as they are needed, or the longest length reserved."), MEMORIES),
-    Quantity("reserved", "res", marked("Reserved length"), "tokens", 32768, 1, 4194304,
+    Quantity("reserved", "res", marked("Reserved length"), "tokens", 32768, 1, 1048576,
              marked("What contiguous memory sets aside for each sequence.")),
-    Option("relief", "out", marked("When memory is full"), "recompute",
+    Option("relief", "out", marked("Memory full"), "recompute",
            marked("The youngest is read again later, moved to the host, or turned away."),
            tuple(_RELIEFS)),
     Quantity("host", "host", marked("Host link"), "GB/s", 25, 1, 1024,
@@ -95,8 +95,9 @@ FIELDS: tuple[Field, ...] = (
            marked("Where prefixes are kept: nowhere, in spare memory, or on the host."), PREFIXES),
     Option("affinity", "aff", marked("Session affinity"), "on",
            marked("Whether a session stays with its replica."), ("on", "off")),
-    Option("streaming", "str", marked("Layer-wise streaming"), "on",
-           marked("Whether the cache follows layer by layer while the prompt is still read."),
+    Option("streaming", "str", marked("Streaming"), "on",
+           marked("Whether the cache follows layer by layer while the prompt is still read, when "
+                  "disaggregated."),
            ("on", "off")),
     Quantity("ttft_limit", "tl", marked("Wanted TTFT"), "s", 5.0, 0.01, 3600,
              marked("Longest time to first token of a good answer; TPOT has its own under "
@@ -109,7 +110,8 @@ class Plan:
     """A service to simulate.
 
     `deployments` are the policies by id, all with the same chips; `memory`, `relief` and `prefix`
-    are how each of their replicas handles cache.
+    are how each of their replicas handles cache; `shown` is the policy to look at, and `notices`
+    say what could not be as asked.
     """
 
     deployments: Mapping[str, Deployment]
@@ -118,6 +120,7 @@ class Plan:
     prefix: PrefixCache | None
     limits: Limits
     shown: str
+    notices: tuple[str, ...] = ()
 
 
 def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
@@ -164,6 +167,18 @@ def planned(values: Mapping[str, Any], scenario: Scenario) -> Plan:
         id: Colocated(one, replicas, get("affinity") == "on") for id, one in batching.items()
     }
     readers = min(get("prefill_replicas"), replicas - 1)
+    shown, notices = get("policy"), []
+    if budget > get("budget"):
+        notices.append(
+            say("The token budget is raised to {n:,}: one token for each slot.", n=budget)
+        )
+    if not readers and shown == "disaggregated":
+        shown = "continuous"
+        notices.append(say("Disaggregated serving takes two replicas: continuous is shown."))
+    elif readers < get("prefill_replicas") and shown == "disaggregated":
+        notices.append(
+            say("Of {n:,} replicas at most {most:,} can read prompts.", n=replicas, most=readers)
+        )
     if readers:
         deployments["disaggregated"] = Disaggregated(
             readers, replicas - readers, scenario.scale_out * scenario.n_chips,
@@ -180,7 +195,8 @@ def planned(values: Mapping[str, Any], scenario: Scenario) -> Plan:
         _RELIEFS[get("relief")](host),
         kept[get("prefix")],
         Limits(get("ttft_limit"), scenario.tpot_target),
-        get("policy") if get("policy") in deployments else "continuous",
+        shown,
+        tuple(notices),
     )
 
 

@@ -102,16 +102,17 @@ def goodput(good: int, duration: float) -> float:
     return good / duration if duration > 0 else math.nan
 
 
-def knee(rates: ArrayLike, goodputs: ArrayLike, share: float = 0.9) -> float:
-    """The highest rate up to which at least a `share` of the requests keeps the limits.
+def knee(rates: ArrayLike, good: ArrayLike, share: float = 0.9) -> float:
+    """The highest of rising rates up to which at least a `share` of the requests is good.
 
-    nan if not even the lowest does. Both arrays are in requests per second, rates rising.
+    `good` is the share of the requests within both limits at each rate; nan if not even the lowest
+    has enough of them.
 
-    >>> knee([1, 2, 4, 8], [1.0, 1.9, 3.7, 2.0])
+    >>> knee([1, 2, 4, 8], [1.0, 0.95, 0.92, 0.25])
     4.0
     """
-    asked, good = np.asarray(rates, dtype=float), np.asarray(goodputs, dtype=float)
-    kept = np.cumprod(good >= share * asked).astype(bool)
+    asked = np.asarray(rates, dtype=float)
+    kept = np.cumprod(np.asarray(good, dtype=float) >= share).astype(bool)
     return float(asked[kept][-1]) if kept.any() else math.nan
 
 
@@ -125,6 +126,8 @@ class Service:
         Latencies [s]; `tpot` is over gaps, (A) of F8.1, `tpot_per_token` over tokens, (B).
     finished, rejected, unfinished, preempted, good : int
         Requests that ended so, were put out at least once, or kept both limits.
+    good_share : float
+        Of all requests, those that kept both limits.
     throughput, requests, goodput : float
         Generated tokens, finished and good requests each second.
     mean_batch, slot_efficiency : float
@@ -150,6 +153,7 @@ class Service:
     unfinished: int
     preempted: int
     good: int
+    good_share: float
     throughput: float
     requests: float
     goodput: float
@@ -195,6 +199,7 @@ def summary(run: Run, limits: Limits | None = None) -> Service:
         unfinished=len(run.traffic) - finished - rejected,
         preempted=int((run.preemptions > 0).sum()),
         good=int(good.sum()),
+        good_share=float(good.mean()),
         throughput=_rate(tokens, time),
         requests=_rate(finished, time),
         goodput=goodput(int(good.sum()), time),

@@ -36,44 +36,61 @@ def little(run: Run) -> Pair:
 
 
 def static_slots(run: Run, slots: int) -> Pair:
-    """Share of slots that make tokens when a batch leaves together (F8.6)."""
-    batch = min(slots, len(run.traffic))
+    """Share of slots that make tokens when a batch leaves together (F8.6).
+
+    The samples of a request are equally long and count as one; a replica has its share of requests.
+    """
+    each = -(-len(run.traffic) // len(run.names))
+    batch = max(min(slots // run.traffic.samples, each), 1)
     return Pair(queueing.static_efficiency(run.traffic.output, batch), run.slot_efficiency)
 
 
 def prompt_wait(run: Run, readers: int) -> Pair:
-    """Mean wait for a replica that only reads prompts (F8.4, over the lengths that came) [s].
+    """Mean wait for a replica that only reads prompts [s].
 
-    nan where there are several such replicas, or more work than one can do.
+    F8.4 over the lengths and at the rate that came, for independent arrivals; nan where there are
+    several such replicas, or more work than one can do.
     """
     reading = run.intervals.of(State.PREFILL)
     times = reading.end - reading.start
     waited = (run.admitted - run.traffic.arrival)[np.isfinite(run.admitted)]
     simulated = float(waited.mean()) if waited.size else math.nan
-    busy = run.traffic.rate * float(times.mean()) if times.size else math.nan
+    rate = run.traffic.realised_rate
+    busy = rate * float(times.mean()) if times.size else math.nan
     if readers != 1 or not busy < 1:
         return Pair(math.nan, simulated)
-    wait = run.traffic.rate * float((times**2).mean()) / (2 * (1 - busy))
-    return Pair(wait, simulated)
+    return Pair(rate * float((times**2).mean()) / (2 * (1 - busy)), simulated)
 
 
 def retired(run: Run) -> Pair:
-    """Cached tokens that leave in a decode step, B (P + G) / G (F8.7) [token]."""
+    """Cached tokens that leave in a decode step, B (P + G) / G (F8.7) [token].
+
+    The samples of a request share their prompt, and finish together.
+    """
     traffic, steps = run.traffic, sum(run.steps.values())
     prompt, output = float(traffic.prompt.mean()), float(traffic.output.mean())
-    left = (traffic.prompt + traffic.output)[run.finished].sum()
+    requests = run.mean_batch / traffic.samples
+    # Beside a shared prompt each sample has an answer of its own.
+    apart = (traffic.samples - 1) * requests
+    left = (traffic.prompt + traffic.samples * traffic.output)[run.finished].sum()
     simulated = float(left) / steps if steps else math.nan
-    return Pair(metrics.kv_tokens_retired(run.mean_batch, prompt, output), simulated)
+    return Pair(metrics.kv_tokens_retired(requests, prompt, output) + apart, simulated)
 
 
 def servers(run: Run) -> Pair:
-    """Replicas that read to those that decode, when neither waits (F8.8), and as they were busy."""
+    """Replicas that read to those that decode, when neither waits (F8.8), and as they were busy.
+
+    The time to read a prompt is that of the run, in which prefixes may have been found.
+    """
     s, traffic = run.scenario, run.traffic
-    context = queueing.mean_context(float(traffic.prompt.mean()), traffic.output)
-    reading = float(np.mean(prefill.prompt_time(s, traffic.prompt).total))
-    step = float(decode.step_time(s, batch=run.mean_batch, context=context).total)
-    theory = prefill.servers_ratio(reading, run.mean_batch, step, float(traffic.output.mean()))
     read = run.intervals.of(State.PREFILL)
+    if not read.request.size or not run.steps:
+        return Pair(math.nan, math.nan)
+    context = queueing.mean_context(float(traffic.prompt.mean()), traffic.output)
+    reading = float((read.end - read.start).mean())
+    requests = run.mean_batch / traffic.samples
+    step = float(decode.step_time(s, batch=run.mean_batch, context=context).total)
+    theory = prefill.servers_ratio(reading, requests, step, float(traffic.output.mean()))
     decoding = 0.0
     for replica in range(len(run.names)):
         times, present = run.intervals.of(State.DECODE).on(replica).running()
@@ -95,8 +112,13 @@ def held(run: Run, memory: Memory) -> Pair:
     return Pair(theory, filled / used if used > 0 else math.nan)
 
 
-def beside(runs: Mapping[str, Run], shown: str, memory: Memory, slots: int) -> dict[str, Pair]:
-    """All that can be said of the runs of a plan, of the shown one where any would do."""
+def beside(
+    runs: Mapping[str, Run], shown: str, memory: Memory, slots: int, *, independent: bool
+) -> dict[str, Pair]:
+    """All that can be said of the runs of a plan, of the shown one where any would do.
+
+    `independent` says whether requests come as a Poisson process, which waits are derived for.
+    """
     pairs = {"little": little(runs[shown])}
     if "static" in runs:
         pairs["static"] = static_slots(runs["static"], slots)
@@ -104,7 +126,8 @@ def beside(runs: Mapping[str, Run], shown: str, memory: Memory, slots: int) -> d
         apart = runs["disaggregated"]
         # Those that only read hand out no cache.
         readers = len(apart.names) - len(apart.memory)
-        pairs["wait"] = prompt_wait(apart, readers)
+        if independent:
+            pairs["wait"] = prompt_wait(apart, readers)
         pairs["servers"] = servers(apart)
     pairs["retired"] = retired(runs[shown])
     pairs["held"] = held(runs[shown], memory)

@@ -83,11 +83,27 @@ class Traffic:
         """Most tokens that a request may have read or written, all its samples included [token]."""
         return int((self.prompt + self.samples * self.output).max())
 
+    def upto(self, requests: int) -> Traffic:
+        """The first so many of the requests."""
+        return replace(
+            self,
+            arrival=self.arrival[:requests],
+            prompt=self.prompt[:requests],
+            output=self.output[:requests],
+            session=self.session[:requests],
+        )
+
+    @property
+    def realised_rate(self) -> float:
+        """Requests per second that came [request/s]; the rate asked for where that is unknown."""
+        span = float(self.arrival[-1] - self.arrival[0])
+        return (len(self) - 1) / span if span > 0 else self.rate
+
     def at_rate(self, rate: float) -> Traffic:
         """The same requests in the same order, coming at another mean rate [request/s]."""
-        positive(marked("The arrival rate"), rate, marked("requests per second"))
         if not math.isfinite(self.rate):
             raise ServingError(say("Requests that all come at once have no rate to change."))
+        positive(marked("The arrival rate"), rate, marked("requests per second"))
         return replace(self, arrival=self.arrival * (self.rate / rate), rate=rate)
 
 

@@ -61,7 +61,7 @@ def frontiers(curves: Sequence[Curve], rings: Iterable[tuple[str, StepTime]]) ->
         {"title": say("Time per output token (ms)")},
         {"title": say("Throughput (token/s per chip)")},
     )  # fmt: skip
-    for letter, step in rings:
+    for letter, step in _met(rings):
         drawn.data.append({
             "type": "scatter", "mode": "markers+text", "hoverinfo": "skip", "cliponaxis": False,
             "x": [figures.MILLI * float(step.total)], "y": [float(step.throughput_per_chip)],
@@ -70,6 +70,16 @@ def frontiers(curves: Sequence[Curve], rings: Iterable[tuple[str, StepTime]]) ->
                        "line": {"color": palette.INK, "width": 2}},
         })  # fmt: skip
     return drawn
+
+
+def _met(rings: Iterable[tuple[str, StepTime]]) -> list[tuple[str, StepTime]]:
+    """Rings, those of one place together."""
+    found: dict[tuple[float, float], tuple[str, StepTime]] = {}
+    for letter, step in rings:
+        place = (float(step.total), float(step.throughput_per_chip))
+        before = found.get(place)
+        found[place] = (f"{before[0]}, {letter}" if before else letter, step)
+    return list(found.values())
 
 
 def steps(curves: Sequence[Curve]) -> figures.Chart:

@@ -105,7 +105,8 @@ def verdict(
         known = {i: own[id] for i, own in enumerate(figures) if math.isfinite(own[id])}
         if not known:
             continue
-        best = max(known, key=lambda i: better * known[i])
+        # Among equals the baseline, then the first.
+        best = max(known, key=lambda i: (better * known[i], i == baseline, -i))
         change = text.change(known[best], figures[baseline][id]) if best != baseline else ""
         beside = (
             say(
@@ -140,13 +141,13 @@ def _name(contenders: Sequence[Contender], i: int) -> str:
 def between(one: str, a: Point, other: str, b: Point) -> str:
     """What changes from one point to another, and which term of the step did it."""
     changes = [
-        say("time per token {before} → {after} ({change})", before=text.si(a.latency, "s"),
-            after=text.si(b.latency, "s"), change=text.change(b.latency, a.latency)),
-        say("per chip {before} → {after} token/s ({change})",
-            before=text.rate(a.throughput_per_chip), after=text.rate(b.throughput_per_chip),
-            change=text.change(b.throughput_per_chip, a.throughput_per_chip)),
-        say("per Mtoken {before} → {after} ({change})", before=text.usd(a.usd),
-            after=text.usd(b.usd), change=text.change(b.usd, a.usd)),
+        say("time per token {before} → {after}", before=text.si(a.latency, "s"),
+            after=text.si(b.latency, "s")) + _shift(b.latency, a.latency),
+        say("token/s per chip {before} → {after}", before=text.rate(a.throughput_per_chip),
+            after=text.rate(b.throughput_per_chip))
+        + _shift(b.throughput_per_chip, a.throughput_per_chip),
+        say("per Mtoken {before} → {after}", before=text.usd(a.usd),
+            after=text.usd(b.usd)) + _shift(b.usd, a.usd),
     ]  # fmt: skip
     return text.sentences(
         say(
@@ -156,6 +157,12 @@ def between(one: str, a: Point, other: str, b: Point) -> str:
         ),
         _reason(a, b),
     )  # fmt: skip
+
+
+def _shift(after: float, before: float) -> str:
+    """The change in brackets; nothing where one of the two is unknown."""
+    change = text.change(after, before)
+    return f" ({change})" if change else ""
 
 
 def _reason(a: Point, b: Point) -> str:
@@ -170,5 +177,11 @@ def _reason(a: Point, b: Point) -> str:
         if most > 0
         else say("The reason is the {term}, {time} less", term=term, time=text.si(-most, "s"))
     )
-    others = say("; all else adds {time}", time=text.si(rest, "s")) if rest else ""
+    others = (
+        say("; all else takes {time} more", time=text.si(rest, "s"))
+        if rest > 0
+        else say("; all else takes {time} less", time=text.si(-rest, "s"))
+        if rest
+        else ""
+    )
     return say("{statements}.", statements=took + others)

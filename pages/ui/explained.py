@@ -75,7 +75,8 @@ def plain(entry: Explanation, formula: Expression) -> str:
 
 
 def _result(entry: Explanation, formula: Expression) -> str:
-    return rf"{number_latex(formula.value)}\ \text{{{say(entry.unit)}}}"
+    unit = r"\times" if entry.unit == "×" else rf"\text{{{say(entry.unit)}}}"
+    return rf"{number_latex(formula.value)}\ {unit}"
 
 
 def _symbols(formula: Expression) -> Iterable[Symbol]:

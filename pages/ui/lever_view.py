@@ -110,7 +110,7 @@ def _table(scenario: Scenario, pulled: Sequence[Lever], aim: Aim) -> None:
     st.session_state[_ROWS] = (scenario, [outcome.scenario for _, outcome in shown])
     aims = [aim, *(other for other in AIMS.values() if other is not aim)]
     columns: dict[str, list[Any]] = {say("Lever"): [lever.label for lever, _ in shown]}
-    config: dict[str, Any] = {say("Lever"): st.column_config.TextColumn(pinned=True, width=190)}
+    config: dict[str, Any] = {say("Lever"): st.column_config.TextColumn(pinned=True, width=165)}
     fitting = [outcome.fits for _, outcome in shown]
     if not all(fitting):
         columns[say("Fits")] = fitting
@@ -119,7 +119,9 @@ def _table(scenario: Scenario, pulled: Sequence[Lever], aim: Aim) -> None:
         columns[say(heading)] = [
             _change(each.value(outcome), each.value(lever.before)) for lever, outcome in shown
         ]
-        config[say(heading)] = st.column_config.NumberColumn(format="%+.3g", help=say(meaning))
+        config[say(heading)] = st.column_config.NumberColumn(
+            format="%+.3g", help=say(meaning), width=66
+        )
     for each in aims:
         _, _, heading, scale, form = _COLUMNS[each.figure]
         columns[say(heading)] = [_known(scale * each.value(outcome)) for _, outcome in shown]

@@ -16,6 +16,8 @@ from pages.ui import sidebar, text
 from pages.ui.link import PRESETS, of_pin, widget_values
 
 KEY = "pins"
+# Which contender differences are taken from, by name.
+BASELINE = "compare-baseline"
 _NAME = "pin-name"
 
 
@@ -42,7 +44,7 @@ def held() -> list[Pin]:
 
 def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
     """The sidebar's scenario and the pinned ones, and what of the pins could not be used."""
-    found = [Contender(say("now"), scenario, widget_values())]
+    found = [Contender(pins.fitting(say("now"), held()), scenario, widget_values())]
     said = []
     for pin in held():
         values, problems = of_pin(pin)
@@ -150,7 +152,10 @@ def editor() -> None:
 def _rename(i: int) -> None:
     now = held()
     others = now[:i] + now[i + 1 :]
-    now[i] = Pin(pins.fitting(st.session_state[f"pin-name-{i}"], others), now[i].query)
+    renamed = Pin(pins.fitting(st.session_state[f"pin-name-{i}"], others), now[i].query)
+    if st.session_state.get(BASELINE) == now[i].name:
+        st.session_state[BASELINE] = renamed.name
+    now[i] = renamed
     _write(now)
 
 

@@ -5,11 +5,13 @@ const KEYS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "back", PageUp: 
 export default function ({ setTriggerValue }) {
   const listen = (event) => {
     const way = KEYS[event.key];
-    // Not while somebody types, or moves within a control that has arrows of its own.
-    if (!way || event.target.closest("input, textarea, select, [role=radiogroup], [role=slider]")) return;
+    // Not while somebody types or slides.
+    if (!way || event.target.closest("input:not([type=radio]), textarea, select, [role=slider]")) return;
     event.preventDefault();
+    event.stopPropagation();
     setTriggerValue("pressed", way);
   };
-  document.addEventListener("keydown", listen);
-  return () => document.removeEventListener("keydown", listen);
+  // Before the row of slides, which would move its own mark.
+  document.addEventListener("keydown", listen, true);
+  return () => document.removeEventListener("keydown", listen, true);
 }

@@ -11,6 +11,7 @@ import streamlit as st
 from calc import Scenario, link
 from calc.words import say
 from pages.ui import exhibits, figures, tables
+from pages.ui import link as links
 
 HERE = Path(__file__).parent
 _VIEW = next(field for field in link.PRESENTATION if field.name == "view")
@@ -49,8 +50,11 @@ def control() -> None:
 def show(scenario: Scenario) -> None:
     """The slide that the link names."""
     st.html(_STYLE)
+    links.notices()
     subject = exhibits.Subject.of(scenario)
     offered = subject.offered()
+    if st.query_params.get(_SLIDE.key, offered[0]) not in offered:
+        st.caption(say("Nothing is pinned, so there is nothing to compare."))
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):

@@ -22,6 +22,7 @@ from pages.ui import palette
 HERE = Path(__file__).parent
 
 # Where the component cannot run, as under a policy without `blob:` scripts.
+_TALL = 620
 STOCK = os.environ.get("LEDGER_STOCK_CHARTS") == "1"
 
 # Never mounted: it only gives the library's file a route, on every run, as each server needs it.
@@ -102,7 +103,7 @@ def show(
         Fills the window below it, and is lettered for the back of the room.
     """
     if STOCK:
-        _show_stock(figure, key, alt)
+        _show_stock(figure, key, alt, tall)
         return
     library = declare_component("plotly_js", path=str(_LIBRARY))
     _component()(
@@ -140,7 +141,9 @@ def _component() -> Callable[..., Any]:
     )
 
 
-def _show_stock(figure: Drawn, key: str, alt: str) -> None:
+def _show_stock(figure: Drawn, key: str, alt: str, tall: bool) -> None:
     ink = palette.ink(st.context.theme.type == "dark")
     coloured = plotly.io.from_json(figure.to_json().replace(palette.INK, ink))
+    if tall:
+        coloured.update_layout(height=_TALL)
     st.plotly_chart(coloured, key=key, alt=alt)

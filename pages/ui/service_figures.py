@@ -53,7 +53,7 @@ def timeline(run: Run, requests: int) -> figures.Chart:
                 say("request {n}", n="%{y:.0f}"), label, "%{x:.3~r} s", beside="%{customdata}"
             ),
         })  # fmt: skip
-    last = float(first.end.max(initial=1.0))
+    last = float(first.end.max(initial=0.0)) or 1.0
     rows = figures.wrapped(legend)
     layout = {
         **kv_figures.frame(56, legend_rows=len(rows)),
@@ -61,7 +61,8 @@ def timeline(run: Run, requests: int) -> figures.Chart:
         "xaxis": {"title": {"text": say("Time (s)"), "standoff": 8}, "range": [0, 1.02 * last],
                   "automargin": False, "nticks": 7},
         "yaxis": {"title": {"text": say("Request")}, "range": [requests + 0.6, 0.4],
-                  "automargin": False, "nticks": 8, "showgrid": False},
+                  "automargin": False, "dtick": max(1, round(requests / 8)), "tick0": 0,
+                  "showgrid": False},
         "shapes": [figures.legend(*rows)],
     }  # fmt: skip
     return figures.figure(data, layout)
@@ -171,7 +172,7 @@ def load(
     log: bool = True,
 ) -> figures.Chart:  # fmt: skip
     """A figure of each policy against the arrival rate, its knee ringed."""
-    data = []
+    data: list[Dict] = []
     legend = []
     known = [limit] if limit else []
     for policy, found in loads.figures.items():
@@ -194,7 +195,7 @@ def load(
             at = loads.rates.index(knee)
             data.append({
                 "type": "scatter", "mode": "markers", "name": label, "hoverinfo": "skip",
-                "x": [knee], "y": [float(values[at])],
+                "cliponaxis": False, "x": [knee], "y": [float(values[at])],
                 "marker": {"size": 13, "color": "rgba(0,0,0,0)",
                            "line": {"color": colour, "width": 2.5}},
             })  # fmt: skip

@@ -60,8 +60,9 @@ def tab(scenario: Scenario, values: Mapping[str, Any], view: View) -> bool:
         )  # fmt: skip
     st.caption(
         say(
-            "The same {n:,} requests at other rates; ringed is the highest rate at which 90 % of "
-            "them keep both limits.",
+            "The first {n:,} requests at other rates, their order and lengths kept; ringed is the "
+            "highest rate tried at which 90 % of them keep both limits. Drawn are the policy shown "
+            "and those that do best.",
             n=len(loads.traffic),
         )
     )

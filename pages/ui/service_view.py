@@ -26,8 +26,8 @@ LABELS = {
 _SWEPT = np.geomspace(0.25, 4.0, 9)
 _MOST_SWEPT = 400
 _MOST_DRAWN = 4
-# Requests over all policies from which a bar is worth its place.
-_LONG = 8_000
+# Requests and chunks over all policies from which a bar is worth its place.
+_LONG = 10_000
 _KEPT, _SWEEP = "_service", "_load"
 
 
@@ -47,6 +47,7 @@ class View:
     plan: Plan
     outcomes: Mapping[str, Outcome]
     problems: Mapping[str, str]
+    independent: bool = True
 
     @property
     def shown(self) -> Outcome | None:
@@ -75,7 +76,8 @@ def view(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -
         st.session_state[_KEPT] = found
     _simulate(scenario, found)
     known = {id: found.outcomes[id] for id in found.plan.deployments if id in found.outcomes}
-    return View(found.traffic, found.plan, known, found.problems)
+    independent = trace is None and values["arrivals"] == "poisson" and values["turns"] == 1
+    return View(found.traffic, found.plan, known, found.problems, independent)
 
 
 @dataclass
@@ -98,20 +100,26 @@ class _Found:
 
     def stop(self) -> None:
         """Leave the rest out."""
-        language.speak()
         self.stopped = True
-        self.problems |= {id: say("not simulated: it was stopped.") for id in self.left}
+
+    def go_on(self) -> None:
+        """Simulate the rest after all."""
+        self.stopped = False
 
 
 def _simulate(scenario: Scenario, found: _Found) -> None:
     left, of = found.left, len(found.plan.deployments)
-    if not left:
+    if found.stopped and left:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            names = text.listed(map(name, left))
+            st.caption(say("Stopped before {policies}.", policies=names), width="content")
+            st.button(say("Go on"), key="service-go-on", on_click=found.go_on)
         return
     place = st.empty()
     clock = _clock(scenario, found.traffic, found.plan)
     for policy in left:
         told = None
-        if len(found.traffic) * of > _LONG:
+        if _work(found.traffic, scenario) * of > _LONG:
             told = _progress(place, found, (of - len(found.left)) / of, name(policy))
         try:
             run = serving.simulate(
@@ -141,6 +149,11 @@ def _progress(
     return told
 
 
+def _work(traffic: Traffic, scenario: Scenario) -> float:
+    """Events that a simulation may take, roughly: requests, and the chunks of their prompts."""
+    return len(traffic) + float(traffic.prompt.sum()) / (20 * scenario.chunk)
+
+
 def _clock(scenario: Scenario, traffic: Traffic, plan: Plan) -> serving.Clock:
     slots = max(one.batching.slots for one in plan.deployments.values())
     return serving.clock_for(scenario, traffic, slots)
@@ -164,7 +177,7 @@ class Loads:
     def knee(self, policy: str) -> float:
         """Highest rate that a policy serves within the limits; nan if none."""
         known = self.figures[policy]
-        return serving.knee(self.rates[: len(known)], [one.goodput for one in known])
+        return serving.knee(self.rates[: len(known)], [one.good_share for one in known])
 
     def stop(self) -> None:
         """Go no further, or go on."""
@@ -182,9 +195,7 @@ def loads(scenario: Scenario, values: Mapping[str, Any], view: View) -> Loads:
     of = (scenario, dict(values), id(view.traffic), language.current())
     kept: Loads | None = st.session_state.get(_SWEEP)
     if kept is None or kept.of != of:
-        few = dict(values) | {"requests": _MOST_SWEPT}
-        small = len(view.traffic) <= _MOST_SWEPT
-        traffic = view.traffic if small else serving.requested(few, scenario)
+        traffic = view.traffic.upto(_MOST_SWEPT)
         rates = tuple(float(rate) for rate in traffic.rate * _SWEPT)
         kept = Loads(of, traffic, rates, {id: [] for id in _best(view)})
         st.session_state[_SWEEP] = kept
@@ -216,4 +227,7 @@ def seconds(value: float) -> str:
     """A latency; that of a request that never came is said to be none."""
     if np.isnan(value):
         return text.unknown()
-    return say("never") if np.isinf(value) else text.si(value, "s")
+    if np.isinf(value):
+        return say("it never came")
+    # Nobody reads kiloseconds.
+    return text.si(value, "s") if value < 1000 else say("{n} s", n=text.significant(value))

@@ -17,9 +17,9 @@ def verdict(view: View, shown: Outcome) -> str:
     limits, figures = view.plan.limits, shown.figures
     count = len(view.traffic)
     sentence = say(
-        "Of {n:,} requests **{policy}** batching answers **{good}** with a first token within "
-        "{ttft} and a token every {tpot}: a goodput of **{goodput} requests/s**.",
-        n=count,
+        "Of {requests} **{policy}** batching answers **{good}** with a first token within {ttft} "
+        "and a token every {tpot}: a goodput of **{goodput} requests/s**.",
+        requests=_requests(count),
         policy=name(view.plan.shown),
         good=text.percent(figures.good / count),
         ttft=text.si(limits.ttft, "s"),
@@ -30,7 +30,7 @@ def verdict(view: View, shown: Outcome) -> str:
     better = view.outcomes[best].figures.good - figures.good
     other = (
         say(
-            "{policy} would answer {n:,} more.",
+            "{policy} would answer {n:,} more within both limits.",
             policy=name(best).capitalize(),
             n=better,
         )
@@ -83,6 +83,10 @@ def headline(figures: Service, limits: Limits) -> list[tuple[str, str, str]]:
     ]  # fmt: skip
 
 
+def _requests(count: int) -> str:
+    return text.plural(count, marked("{n} request"), marked("{n} requests"))
+
+
 def _usd(value: float) -> str:
     return say("none good") if math.isinf(value) else text.usd(value)
 
@@ -91,13 +95,16 @@ def policies(outcomes: Mapping[str, Outcome]) -> dict[str, list[str]]:
     """All policies on the same traffic, one row each."""
     return {
         say("Policy"): [name(id) for id in outcomes],
+        say("Goodput (requests/s)"): [
+            text.significant(one.figures.goodput) for one in outcomes.values()
+        ],
+        say("USD per M good"): [
+            _usd(one.figures.usd_per_million_good_tokens) for one in outcomes.values()
+        ],
         say("TTFT p50"): [seconds(one.figures.ttft.percentiles[50]) for one in outcomes.values()],
         say("TTFT p99"): [seconds(one.figures.ttft.percentiles[99]) for one in outcomes.values()],
         say("TPOT p50"): [seconds(one.figures.tpot.percentiles[50]) for one in outcomes.values()],
         say("TPOT p99"): [seconds(one.figures.tpot.percentiles[99]) for one in outcomes.values()],
-        say("Goodput (requests/s)"): [
-            text.significant(one.figures.goodput) for one in outcomes.values()
-        ],
         say("Token/s"): [text.rate(one.figures.throughput) for one in outcomes.values()],
         say("Mean batch"): [text.significant(one.figures.mean_batch) for one in outcomes.values()],
         say("Slots used"): [text.percent(one.figures.slot_efficiency) for one in outcomes.values()],
@@ -105,9 +112,6 @@ def policies(outcomes: Mapping[str, Outcome]) -> dict[str, list[str]]:
         say("Put out"): [text.count(one.figures.preempted) for one in outcomes.values()],
         "MFU": [text.percent(one.figures.mfu) for one in outcomes.values()],
         "MBU": [text.percent(one.figures.mbu) for one in outcomes.values()],
-        say("USD per M good"): [
-            _usd(one.figures.usd_per_million_good_tokens) for one in outcomes.values()
-        ],
     }
 
 
@@ -143,7 +147,9 @@ def closed_forms(view: View) -> dict[str, list[str]]:
     """What theory says beside what the simulation gave."""
     runs = {id: outcome.run for id, outcome in view.outcomes.items()}
     slots = view.plan.deployments["static"].batching.slots
-    pairs = serving.theory.beside(runs, view.plan.shown, view.plan.memory, slots)
+    pairs = serving.theory.beside(
+        runs, view.plan.shown, view.plan.memory, slots, independent=view.independent
+    )
     return {
         say("Quantity"): [say(_PAIRS[id][0]) for id in pairs],
         say("Closed form"): [_PAIRS[id][1](pair.theory) for id, pair in pairs.items()],
@@ -157,13 +163,13 @@ def knees(loads: Loads, limits: Limits) -> str:
     for policy in loads.figures:
         knee = loads.knee(policy)
         said.append(
-            say("{policy} none of these rates", policy=name(policy))
+            say("{policy} at none of these rates", policy=name(policy))
             if math.isnan(knee)
             else say("{policy} **{n} requests/s**", policy=name(policy), n=text.significant(knee))
         )
     return say(
-        "Within {ttft} and {tpot} for at least 90 % of the requests this deployment serves: "
-        "{policies}.",
+        "Of the rates tried, the highest that this deployment serves with at least 90 % of the "
+        "requests within {ttft} and {tpot}: {policies}.",
         ttft=text.si(limits.ttft, "s"),
         tpot=text.si(limits.tpot, "s"),
         policies=text.clauses(said),
@@ -173,8 +179,8 @@ def knees(loads: Loads, limits: Limits) -> str:
 def described(traffic: Traffic) -> str:
     """The traffic in numbers."""
     return say(
-        "{n:,} requests, prompts of {prompt} and outputs of {output} tokens on average.",
-        n=len(traffic),
+        "{requests}, prompts of {prompt} and outputs of {output} tokens on average.",
+        requests=_requests(len(traffic)),
         prompt=text.count(float(traffic.prompt.mean())),
         output=text.count(float(traffic.output.mean())),
     )

@@ -30,6 +30,13 @@ def given() -> Traffic | None:
     return traffic
 
 
+def notice() -> list[str]:
+    """That a trace is in use, where it is."""
+    if given() is None:
+        return []
+    return [say("A trace is served: the settings of Traffic are not used (see the tab Trace).")]
+
+
 def _read() -> None:
     language.speak()
     file = st.session_state["trace-file"]

@@ -118,6 +118,12 @@ def _without_links(scenario: Scenario, step: decode.StepTime, what: str) -> str:
     )
 
 
+def misfit(scenario: Scenario) -> str:
+    """That a scenario does not fit, where it does not."""
+    largest = int(memory.max_batch(scenario))
+    return _fit(scenario, largest) if scenario.batch > largest else ""
+
+
 def _fit(scenario: Scenario, max_batch: int) -> str:
     chip = text.plain(scenario.chip.name)
     if scenario.batch <= max_batch:
@@ -290,6 +296,8 @@ def speculation(scenario: Scenario, cycle: speculative.Cycle, best: int, free: f
         say("verification is free up to batch {n:,}", n=math.floor(free))
         if s.batch <= free
         else say("verification has not been free since batch {n:,}", n=math.floor(free))
+        if free >= 1
+        else say("verification is free at no batch")
     )
     return say(
         "Drafting {n} tokens at acceptance {acceptance:g} {effect} at batch {batch:,}; {longest}, "

@@ -370,8 +370,8 @@ def test_every_tab_is_drawn(tab: Page, app: str, path: str, names: tuple[str, ..
 
 
 PATHS = [
-    "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "serving", "speculative",
-    "compare", "about",
+    "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "serving",
+    "speculative", "compare", "about",
 ]  # fmt: skip
 CHARTS = {"": 3, "speculative": 4, "quantization": 6, "compare": 0, "about": 0}
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
