@@ -248,6 +248,12 @@ async function preview(host, frame, ranges) {
   else host.later = setTimeout(shape, SHAPES_EVERY);
 }
 
+function catchUp(host) {
+  if (!host.late) return;
+  host.late = false;
+  draw(host, host.shown);
+}
+
 function watch(host) {
   const redraw = () => {
     if (host.offsetParent && host.shown) draw(host, host.shown);
@@ -256,6 +262,14 @@ function watch(host) {
     if (host.offsetParent && host.layout && host.clientWidth !== host.layout.width) redraw();
   });
   host.sizes.observe(host);
+  // What is out of sight waits until it comes near; paper shows all.
+  host.sights = new IntersectionObserver(([sight]) => {
+    host.near = sight.isIntersecting;
+    if (host.near) catchUp(host);
+  }, { rootMargin: "25%" });
+  host.sights.observe(host);
+  host.printing = () => catchUp(host);
+  addEventListener("beforeprint", host.printing);
   // A theme switch changes the variables, not the figure.
   host.themes = setInterval(() => {
     if (host.offsetParent && host.colours && theme(host).ink !== host.colours.ink) redraw();
@@ -277,11 +291,14 @@ export default function ({ parentElement, data, setTriggerValue }) {
   host.shown = data;
   host.tell = setTriggerValue;
   if (!host.sizes) watch(host);
-  draw(host, data);
+  host.late = Boolean(host.data) && host.near === false;
+  if (!host.late) draw(host, data);
   return () => {
     // Streamlit also calls this when newer data arrives: only a node that is gone is purged.
     if (parentElement.isConnected) return;
     host.sizes?.disconnect();
+    host.sights?.disconnect();
+    removeEventListener("beforeprint", host.printing);
     clearInterval(host.themes);
     host.listens = false;
     window[LIBRARY]?.then((plotly) => plotly.purge(host), () => {});

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def view(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -
     ServingError
         If traffic or plan cannot be.
     """
-    of = (scenario, dict(values), id(trace), language.current())
+    of = _asked(scenario, values, trace)
     found: _Found | None = st.session_state.get(_KEPT)
     if found is None or found.of != of:
         traffic = trace or serving.requested(values, scenario)
@@ -78,6 +78,12 @@ def view(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -
     known = {id: found.outcomes[id] for id in found.plan.deployments if id in found.outcomes}
     independent = trace is None and values["arrivals"] == "poisson" and values["turns"] == 1
     return View(found.traffic, found.plan, known, found.problems, independent)
+
+
+def _asked(scenario: Scenario, values: Mapping[str, Any], traffic: Traffic | None) -> Any:
+    """All that a simulation depends on; the scenario's own batch and context are no part of it."""
+    chosen = {one.name: values[one.name] for one in serving.plan.FIELDS}
+    return replace(scenario, batch=1, context=1), chosen, id(traffic), language.current()
 
 
 @dataclass
@@ -192,7 +198,7 @@ def loads(scenario: Scenario, values: Mapping[str, Any], view: View) -> Loads:
     ServingError
         If the traffic has no rate to change.
     """
-    of = (scenario, dict(values), id(view.traffic), language.current())
+    of = _asked(scenario, values, view.traffic)
     kept: Loads | None = st.session_state.get(_SWEEP)
     if kept is None or kept.of != of:
         traffic = view.traffic.upto(_MOST_SWEPT)

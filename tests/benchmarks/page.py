@@ -65,7 +65,7 @@ def press_times(page: Page, url: str, mark: str) -> list[float]:
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
     page.wait_for_timeout(3000)
     page.evaluate(WATCH)
-    page.get_by_test_id("stSidebar").get_by_role("slider", name="Batch").focus()
+    page.get_by_role("slider", name="Batch").first.focus()
     times = []
     for i in range(PRESSES + 3):
         page.keyboard.press("ArrowRight" if (i // 4) % 2 == 0 else "ArrowLeft")
