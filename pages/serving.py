@@ -7,6 +7,7 @@ import streamlit as st
 from calc import serving
 from calc.words import say
 from pages.ui import (
+    explained,
     figures,
     link,
     service_figures,
@@ -122,6 +123,11 @@ if theory.open:
 if trace.open:
     with trace:
         traces.control()
+explained.section(
+    scenario,
+    ("prefill_time", "step_time", "end_to_end", "servers_ratio", "kv_tokens_retired"),
+    key="serving",
+)
 if pending:
     # One rate further, with what is known on screen meanwhile.
     st.rerun()

@@ -1,11 +1,11 @@
-"""One browser for all tests, a fresh profile for each."""
+"""One browser and one profile for all tests, a fresh tab for each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from browser.environment import LAUNCH_ARGUMENTS, find_browser, serve
 
@@ -27,8 +27,19 @@ def app() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def tab(chromium: Browser) -> Iterator[Page]:
-    context = chromium.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
-    yield context.new_page()
+@pytest.fixture(scope="session")
+def profile(chromium: Browser) -> Iterator[BrowserContext]:
+    """One profile for all tabs: its cache spares them the libraries' download."""
+    context = chromium.new_context()
+    yield context
     context.close()
+
+
+@pytest.fixture
+def tab(profile: BrowserContext) -> Iterator[Page]:
+    """A tab of its own, and so a session of its own."""
+    page = profile.new_page()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.emulate_media(color_scheme="light")
+    yield page
+    page.close()
