@@ -288,7 +288,7 @@ def test_a_sweep_yields_as_it_goes() -> None:
     figures = [serving.summary(point.run) for point in worst]
     waits = [each.ttft.percentiles[99] for each in figures]
     assert waits == sorted(waits)
-    assert serving.knee([point.rate for point in worst], [each.goodput for each in figures]) < 50
+    assert serving.knee([point.rate for point in worst], [each.good_share for each in figures]) < 50
     assert math.isnan(serving.knee([1, 2], [0, 0]))
 
 

@@ -393,6 +393,8 @@ def expect_no_overflow(tab: Page) -> None:
 
 
 def serious(tab: Page) -> list[str]:
+    # Formulas take more room until their fonts are there.
+    tab.evaluate("async () => { await document.fonts.ready; }")
     found = Axe().run(tab)
     return [
         f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"
