@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from scenarios import scenario
 
 from calc import Model, Scenario, ScenarioError, decode, levers, memory, roofline
-from calc.attention import GroupedQuery, PerToken, SlidingWindow
+from calc.attention import Chunked, GroupedQuery, PerToken, SlidingWindow
 from calc.scenario import FIELDS, KV_SHARDINGS, Quantity
 from presets import chips, formats, models
 
@@ -174,9 +174,13 @@ def test_params_read_run_from_active_to_all_streamed(s: Scenario) -> None:
 @given(scenarios())
 def test_levers_never_raise_and_halving_never_hurts(s: Scenario) -> None:
     now = levers.outcome(s)
+    halving = ["halve_weights", "halve_kv"]
+    # Just past the edge of a chunk little is cached, and half the context may be a whole one.
+    if not any(isinstance(block.attention, Chunked) for block in s.model.blocks):
+        halving.append("halve_context")
     for lever in levers.pull_all(s, formats):
         assert (lever.outcome is None) == bool(lever.why_not)
-        if lever.outcome and lever.id in ("halve_weights", "halve_kv", "halve_context"):
+        if lever.outcome and lever.id in halving:
             assert lever.outcome.step_time <= now.step_time
             assert lever.outcome.max_batch >= now.max_batch
 
