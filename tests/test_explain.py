@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -143,9 +145,35 @@ PYTHON = str.maketrans(
 )
 
 
+OPERATORS: Mapping[type, Any] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.Pow: operator.pow, ast.USub: operator.neg, ast.LtE: operator.le,
+}  # fmt: skip
+
+
 def evaluated(plain: str) -> float:
-    """Plain text with numbers as Python arithmetic."""
-    return float(eval(plain.translate(PYTHON), dict(CALLED)))
+    """Plain text with numbers as Python arithmetic, and nothing but arithmetic."""
+    return float(_value(ast.parse(plain.translate(PYTHON), mode="eval").body))
+
+
+def _value(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.Name(id):
+            return CALLED[id]
+        case ast.UnaryOp(sign, operand):
+            return OPERATORS[type(sign)](_value(operand))
+        case ast.BinOp(left, between, right):
+            return OPERATORS[type(between)](_value(left), _value(right))
+        case ast.Compare(left, [between], [right]):
+            return OPERATORS[type(between)](_value(left), _value(right))
+        case ast.Call(function, arguments):
+            return _value(function)(*map(_value, arguments))
+        case ast.Dict(keys, values):
+            return {_value(key): _value(v) for key, v in zip(keys, values, strict=True) if key}
+        case _:
+            raise AssertionError(f"not arithmetic: {ast.dump(node)}")
 
 
 def filled_in(formula: Expression) -> str:
