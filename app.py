@@ -56,8 +56,8 @@ groups, unfolded, unused = next(u for e, u in entries.items() if e.url_path == p
 offered = link.catalogues()
 values = sidebar.controls(sidebar.fields(groups) - set(unused), offered, unfolded)
 with st.sidebar, st.container(horizontal=True):
-    language.control()
-    present.control()
+    link.option(language.FIELD)
+    link.option(present.VIEW)
 link.keep()
 chosen = scenario.build(values, offered)
 if present.wanted():

@@ -40,16 +40,3 @@ def catalogue(language: str) -> gettext.NullTranslations:
     write_mo(compiled, read_po(io.BytesIO(source.read_bytes()), locale=language))
     compiled.seek(0)
     return gettext.GNUTranslations(compiled)
-
-
-def control() -> None:
-    """Picks the language; part of the link, which holds what the buttons say: hence the codes."""
-    st.segmented_control(
-        words.say("Language"),
-        FIELD.options,
-        default=FIELD.default,
-        required=True,
-        key=FIELD.key,
-        label_visibility="collapsed",
-        bind="query-params",
-    )

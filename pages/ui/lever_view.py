@@ -13,11 +13,8 @@ from calc import Scenario, levers
 from calc import scenario as scenarios
 from calc.levers import AIMS, Aim, Lever, Sensitivities
 from calc.words import inside, marked, say
-from pages.ui import figures, lever_figures, sidebar, text
+from pages.ui import figures, lever_figures, row_choice, text
 from presets import formats
-
-_ROWS = "_lever_rows"
-_PULLED = "_levers_pulled"
 
 # A column's heading as a change in per cent, what that is, and the figure's own heading with its
 # scale and form.
@@ -107,7 +104,6 @@ def _beside(pulled: Sequence[Lever]) -> str:
 def _table(scenario: Scenario, pulled: Sequence[Lever], aim: Aim) -> None:
     """Levers that can be pulled; choosing one pulls it."""
     shown = [(lever, lever.outcome) for lever in pulled if lever.outcome is not None]
-    st.session_state[_ROWS] = (scenario, [outcome.scenario for _, outcome in shown])
     aims = [aim, *(other for other in AIMS.values() if other is not aim)]
     columns: dict[str, list[Any]] = {say("Lever"): [lever.label for lever, _ in shown]}
     config: dict[str, Any] = {say("Lever"): st.column_config.TextColumn(pinned=True, width=165)}
@@ -126,14 +122,11 @@ def _table(scenario: Scenario, pulled: Sequence[Lever], aim: Aim) -> None:
         _, _, heading, scale, form = _COLUMNS[each.figure]
         columns[say(heading)] = [_known(scale * each.value(outcome)) for _, outcome in shown]
         config[say(heading)] = st.column_config.NumberColumn(format=form)
-    st.dataframe(
+    row_choice.table(
+        "levers",
         columns,
+        lambda row: scenarios.differences(scenario, shown[row][1].scenario),
         column_config=config,
-        hide_index=True,
-        # A new table after each choice: the tick belongs to a row, and rows move.
-        key=_key(),
-        on_select=_pull,
-        selection_mode="single-row",
         height="content",
     )
 
@@ -148,20 +141,6 @@ def _change(after: float, before: float) -> float | None:
 
 def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _key() -> str:
-    return f"levers-{st.session_state.get(_PULLED, 0)}"
-
-
-def _pull() -> None:
-    """Put what the chosen lever changes into the sidebar."""
-    chosen = st.session_state[_key()]["selection"]["rows"]
-    if not chosen:
-        return
-    before, after = st.session_state[_ROWS]
-    sidebar.use(scenarios.differences(before, after[chosen[0]]))
-    st.session_state[_PULLED] = st.session_state.get(_PULLED, 0) + 1
 
 
 def _tornado(found: Sensitivities) -> None:

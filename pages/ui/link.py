@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -10,7 +10,7 @@ import streamlit as st
 
 import presets
 from calc import link, pins
-from calc.scenario import Catalogues
+from calc.scenario import Catalogues, Option
 from calc.words import say
 
 PRESETS: Catalogues = {
@@ -120,6 +120,21 @@ def explicit_url() -> str:
     values = widget_values()
     values["pins"] = _explicit(values["pins"])
     return f"{st.context.url or ''}?{link.query_string(values, explicit=True)}"
+
+
+def option(field: Option, options: Sequence[str] | None = None) -> str:
+    """A control of how a page is read; the link holds what its buttons say, hence ids."""
+    offered = list(options or field.options)
+    chosen: str = st.segmented_control(
+        say(field.label),
+        offered,
+        default=offered[0],
+        required=True,
+        key=field.key,
+        label_visibility="collapsed",
+        bind="query-params",
+    )
+    return chosen
 
 
 def share() -> None:

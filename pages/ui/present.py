@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import streamlit as st
 
 from calc import Scenario, link
 from calc.words import say
 from pages.ui import exhibits, figures, tables
 from pages.ui import link as links
+from pages.ui.component import registered
 
-HERE = Path(__file__).parent
-_VIEW = next(field for field in link.PRESENTATION if field.name == "view")
+VIEW = next(field for field in link.PRESENTATION if field.name == "view")
 _SLIDE = next(field for field in link.PRESENTATION if field.name == "slide")
 _KEYS = "present-keys"
 _STYLE = """
@@ -31,20 +27,7 @@ _STYLE = """
 
 def wanted() -> bool:
     """Whether the link asks for the presentation."""
-    return bool(st.session_state.get(_VIEW.key, st.query_params.get(_VIEW.key)) == "present")
-
-
-def control() -> None:
-    """Chooses between exploring and presenting; part of the link."""
-    st.segmented_control(
-        say("View"),
-        _VIEW.options,
-        default=_VIEW.default,
-        required=True,
-        key=_VIEW.key,
-        label_visibility="collapsed",
-        bind="query-params",
-    )
+    return bool(st.session_state.get(VIEW.key, st.query_params.get(VIEW.key)) == "present")
 
 
 def show(scenario: Scenario) -> None:
@@ -58,15 +41,7 @@ def show(scenario: Scenario) -> None:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        id = st.segmented_control(
-            say("Slide"),
-            offered,
-            default=offered[0],
-            required=True,
-            key=_SLIDE.key,
-            label_visibility="collapsed",
-            bind="query-params",
-        )
+        id = links.option(_SLIDE, offered)
         st.button(say("Close"), key="present-close", on_click=_close, type="tertiary")
     entry = exhibits.EXHIBITS[id]
     shown = entry.build(subject)
@@ -75,11 +50,11 @@ def show(scenario: Scenario) -> None:
         st.markdown(shown.sentence)
     figures.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
     st.caption(tables.summary(scenario))
-    _listener()(key=_KEYS, on_pressed_change=lambda: _pressed(offered))
+    registered("present.js")(key=_KEYS, on_pressed_change=lambda: _pressed(offered))
 
 
 def _close() -> None:
-    st.session_state[_VIEW.key] = _VIEW.default
+    st.session_state[VIEW.key] = VIEW.default
 
 
 def _pressed(offered: list[str]) -> None:
@@ -91,10 +66,3 @@ def _pressed(offered: list[str]) -> None:
             at = offered.index(st.session_state.get(_SLIDE.key, offered[0]))
             to = at + (1 if way == "next" else -1)
             st.session_state[_SLIDE.key] = offered[min(max(to, 0), len(offered) - 1)]
-
-
-@st.cache_resource(show_spinner=False)
-def _listener() -> Callable[..., Any]:
-    return st.components.v2.component(
-        "ledger_keys", js=(HERE / "present.js").read_text(encoding="utf-8"), isolate_styles=False
-    )

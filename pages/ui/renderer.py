@@ -18,8 +18,7 @@ from streamlit.components.v1 import declare_component
 
 from calc.words import marked, say
 from pages.ui import palette
-
-HERE = Path(__file__).parent
+from pages.ui.component import registered
 
 # Where the component cannot run, as under a policy without `blob:` scripts.
 _TALL = 620
@@ -106,7 +105,7 @@ def show(
         _show_stock(figure, key, alt, tall)
         return
     library = declare_component("plotly_js", path=str(_LIBRARY))
-    _component()(
+    registered("renderer.js", _HTML, _CSS)(
         key=key,
         data={
             "spec": figure.to_json(),
@@ -128,17 +127,6 @@ def _clicked(key: str, on_click: Callable[[float], None] | None) -> None:
     # The browser's word: a number, or nothing.
     if on_click is not None and isinstance(value, (int, float)) and math.isfinite(value):
         on_click(float(value))
-
-
-@st.cache_resource(show_spinner=False)
-def _component() -> Callable[..., Any]:
-    return st.components.v2.component(
-        "ledger_plot",
-        html=_HTML,
-        css=_CSS,
-        js=(HERE / "renderer.js").read_text(encoding="utf-8"),
-        isolate_styles=False,
-    )
 
 
 def _show_stock(figure: Drawn, key: str, alt: str, tall: bool) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ import streamlit as st
 from calc.scenario import Field, Quantity
 from calc.words import say
 from pages.ui import figures, language, palette, renderer, sidebar
+from pages.ui.component import registered
 
-HERE = Path(__file__).parent
 _HTML = '<div class="ledger-scrub"></div>'
 _CSS = """
 .ledger-scrub { display: flex; flex-wrap: wrap; gap: 0.25rem 2rem; }
@@ -89,7 +88,7 @@ def show(key: str, scrubs: Sequence[Scrub]) -> None:
     if renderer.STOCK:
         return
     stops = {scrub.field.key: scrub.stops for scrub in scrubs}
-    _component()(
+    registered("scrubber.js", _HTML, _CSS)(
         key=key,
         data={"rows": [_row(key, scrub) for scrub in scrubs]},
         on_wanted_change=lambda: _wanted(key),
@@ -180,14 +179,3 @@ def _chosen(key: str, stops: Mapping[str, Sequence[float]]) -> None:
     match st.session_state[key].get("chosen"):
         case [str(field), int(index)] if field in stops and 0 <= index < len(stops[field]):
             st.session_state[field] = stops[field][index]
-
-
-@st.cache_resource(show_spinner=False)
-def _component() -> Callable[..., Any]:
-    return st.components.v2.component(
-        "ledger_scrub",
-        html=_HTML,
-        css=_CSS,
-        js=(HERE / "scrubber.js").read_text(encoding="utf-8"),
-        isolate_styles=False,
-    )

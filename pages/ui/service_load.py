@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from calc import Scenario, serving
+from calc.serving import Service
 from calc.words import say
 from pages.ui import figures, service_figures, service_view, service_words, text
 from pages.ui.service_view import View
@@ -27,37 +28,30 @@ def tab(scenario: Scenario, values: Mapping[str, Any], view: View) -> bool:
                 say("Go on") if loads.stopped else say("Stop"), key="load-stop", on_click=loads.stop
             )
     st.markdown(service_words.knees(loads, view.plan.limits))
-    limits, now = view.plan.limits, view.traffic.rate
-    with st.grid(3, min_column_width=300):
-        figures.show(
-            service_figures.load(
-                loads,
-                lambda one: one.ttft.percentiles[99],
-                say("p99 TTFT (s)"),
-                now=now,
-                limit=limits.ttft,
-            ),
-            key="load-ttft",
-            alt=say("p99 of the time to first token against the arrival rate."),
-        )
-        figures.show(
-            service_figures.load(
-                loads,
-                lambda one: one.tpot.percentiles[99],
-                say("p99 TPOT (s)"),
-                now=now,
-                limit=limits.tpot,
-            ),
-            key="load-tpot",
-            alt=say("p99 of the time per output token against the arrival rate."),
-        )
-        figures.show(
-            service_figures.load(
-                loads, lambda one: one.goodput, say("Goodput (requests/s)"), now=now, log=False
-            ),
-            key="load-goodput",
-            alt=say("Goodput against the arrival rate."),
-        )  # fmt: skip
+    limits = view.plan.limits
+    charts: Mapping[str, tuple[Callable[[Service], float], str, float, str]] = {
+        "ttft": (
+            lambda one: one.ttft.percentiles[99], say("p99 TTFT (s)"), limits.ttft,
+            say("p99 of the time to first token against the arrival rate."),
+        ),
+        "tpot": (
+            lambda one: one.tpot.percentiles[99], say("p99 TPOT (s)"), limits.tpot,
+            say("p99 of the time per output token against the arrival rate."),
+        ),
+        "goodput": (
+            lambda one: one.goodput, say("Goodput (requests/s)"), 0.0,
+            say("Goodput against the arrival rate."),
+        ),
+    }  # fmt: skip
+    with st.grid(len(charts), min_column_width=300):
+        for name, (of, title, limit, alt) in charts.items():
+            figures.show(
+                service_figures.load(
+                    loads, of, title, now=view.traffic.rate, limit=limit, log=limit > 0
+                ),
+                key=f"load-{name}",
+                alt=alt,
+            )
     st.caption(
         say(
             "The first {n:,} requests at other rates, their order and lengths kept; ringed is the "

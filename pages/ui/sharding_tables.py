@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import streamlit as st
 
@@ -10,10 +11,7 @@ from calc import Scenario, candidates, sharding
 from calc.decode import StepTime
 from calc.layout import Layout
 from calc.words import say
-from pages.ui import sidebar, tables, text
-
-_ROWS = "_layout_rows"
-_APPLIED = "_layouts_applied"
+from pages.ui import row_choice, tables, text
 
 
 def limits(scenario: Scenario) -> str:
@@ -130,9 +128,9 @@ def layouts(scenario: Scenario) -> None:
     if not rows:
         st.caption(say("No width that divides these chips is legal for the model."))
         return
-    st.session_state[_ROWS] = [_widths(row) for row in rows]
     now = _own(scenario)
-    st.dataframe(
+    row_choice.table(
+        "layouts",
         {
             say("Layout"): [_mark(row, _widths(row) == now) for row in rows],
             say("Tensor"): [row.tp for row in rows],
@@ -147,6 +145,7 @@ def layouts(scenario: Scenario) -> None:
             say("Largest batch"): [row.max_batch for row in rows],
             say("Fits"): [row.fits for row in rows],
         },
+        lambda chosen: _settings(rows[chosen]),
         column_config={
             name: st.column_config.NumberColumn(format=form)
             for name, form in (
@@ -156,11 +155,6 @@ def layouts(scenario: Scenario) -> None:
                 (say("Links (%)"), "%.0f"),
             )
         },
-        hide_index=True,
-        # A new table after each choice: the tick belongs to a row, and rows move.
-        key=_table(),
-        on_select=_apply,
-        selection_mode="single-row",
         height=min(38 + 35 * len(rows), 440),
     )
 
@@ -189,16 +183,7 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _table() -> str:
-    return f"layouts-{st.session_state.get(_APPLIED, 0)}"
-
-
-def _apply() -> None:
-    """Make the chosen row the scenario's layout."""
-    chosen = st.session_state[_table()]["selection"]["rows"]
-    if not chosen:
-        return
+def _settings(row: candidates.LayoutRow) -> dict[str, Any]:
+    """What a layout sets in the sidebar."""
     names = ("tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "kv_sharding")
-    widths = zip(names, st.session_state[_ROWS][chosen[0]], strict=True)
-    sidebar.use({**dict(widths), "fidelity": "operators"})
-    st.session_state[_APPLIED] = st.session_state.get(_APPLIED, 0) + 1
+    return {**dict(zip(names, _widths(row), strict=True)), "fidelity": "operators"}
