@@ -58,6 +58,11 @@ st.latex(f"{bound.symbol} = {bound.build(scenario).latex()}")
 st.markdown(say(METHOD))
 
 st.header(say("Nomenclature"), anchor=False)
+# Symbols stand over their boxes by a hair: without this each cell would scroll, out of reach of
+# keys.
+st.html(
+    "<style>[data-testid=stTable] [data-testid=stMarkdownContainer] { overflow: visible; }</style>"
+)
 st.table(explained.nomenclature(scenario), hide_index=True)
 
 st.header(say("Figures of this chip"), anchor=False)

@@ -393,8 +393,15 @@ def expect_no_overflow(tab: Page) -> None:
 
 
 def serious(tab: Page) -> list[str]:
-    # Formulas take more room until their fonts are there.
-    tab.evaluate("async () => { await document.fonts.ready; }")
+    # Formulas are drawn twice until their style is there, and take more room until their fonts are.
+    tab.wait_for_function(
+        "() => [...document.querySelectorAll('.katex-mathml')]"
+        ".every(copy => getComputedStyle(copy).position === 'absolute')"
+    )
+    tab.evaluate(
+        "async () => { await new Promise(done => requestAnimationFrame(() =>"
+        " requestAnimationFrame(done))); await document.fonts.ready; }"
+    )
     found = Axe().run(tab)
     return [
         f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"
@@ -410,6 +417,8 @@ def test_every_reader_is_served(tab: Page, app: str, path: str, language: str) -
     visit(tab, f"{app}/{path}{'?lang=zh' if language == 'zh' else ''}")
     if CHARTS.get(path, 2):
         expect_charts(tab, CHARTS.get(path, 2))
+    if path == "about":
+        expect(tab.locator(".katex").last).to_be_visible()
     no_exception(tab)
     for theme in ("light", "dark"):
         tab.emulate_media(color_scheme="dark" if theme == "dark" else "light")
