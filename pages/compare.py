@@ -49,8 +49,10 @@ measured = compare_words.figures_of(contenders)
 curves = [compare_figures.Curve.of(one) for one in contenders]
 points = [point for point in st.session_state.get(_CHOSEN, []) if point[0] in by_name]
 if len(points) < 2:
-    pair = (names[baseline], names[1 if baseline == 0 else 0])
-    points = [(name, float(by_name[name].scenario.batch)) for name in pair]
+    # A first click stands against the baseline, so that it is answered too.
+    pair = [names[baseline], names[1 if baseline == 0 else 0]]
+    usual = [(name, float(by_name[name].scenario.batch)) for name in pair]
+    points = [*usual[: 2 - len(points)], *points]
 (a, b) = [(name, compare.point(by_name[name].scenario, batch)) for name, batch in points]
 
 st.markdown(compare_words.verdict(contenders, measured, baseline))
