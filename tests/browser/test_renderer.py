@@ -55,7 +55,8 @@ def test_a_click_on_the_frontier_sets_the_batch(tab: Page, app: str) -> None:
         ".getBoundingClientRect(); return [b.left + a.xaxis._offset + a.xaxis.d2p(d.x[i]),"
         " b.top + a.yaxis._offset + a.yaxis.d2p(d.y[i]), d.customdata[i]]; }"
     )
-    tab.mouse.move(place[0], place[1])
+    tab.mouse.move(place[0], place[1], steps=5)
+    expect(tab.locator(".hoverlayer .hovertext").first).to_be_visible()
     tab.mouse.click(place[0], place[1])
     expect(tab).to_have_url(re.compile(rf"[?&]b={place[2]:.0f}(&|$)"))
     box = tab.get_by_label("Batch, exact")
