@@ -192,7 +192,7 @@ def in_component(data: str) -> Iterator[str]:
         yield from drawn(json.loads(shown["spec"]))
     for row in shown.get("rows", ()):
         yield from (row["label"], *row["words"])
-        for frame in json.loads(row["family"] or "{}").get("frames", ()):
+        for frame in json.loads(row["frames"] or "{}").get("frames", ()):
             yield from frame["metrics"]
             yield from drawn(frame["charts"])
 

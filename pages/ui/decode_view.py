@@ -56,9 +56,10 @@ class Sweep:
 
 
 def batches(scenario: Scenario, max_batch: int, landmarks: Landmarks) -> Array:
-    """Where the curves have their points."""
+    """Where the curves have their points: the slider's stops among them, so that none adds one."""
     end = decode.sweep_end(scenario, max_batch, landmarks.compute_bound_from)
-    return decode.batch_sweep(end, [max_batch, scenario.batch])
+    stops = scrubber.stops(FIELDS["batch"], 1, end, scenario.batch)
+    return decode.batch_sweep(end, [max_batch, *stops])
 
 
 def view(

@@ -173,6 +173,24 @@ function spoken(words) {
   return { ...CONFIG, modeBarButtonsToAdd: buttons, locale: "reader", locales };
 }
 
+// Whether what is there shows what comes, to single precision.
+function alike(there, coming) {
+  if (typeof coming === "number") {
+    return there === coming || Math.abs(there - coming) <= 1e-6 * Math.abs(coming);
+  }
+  if (coming === null || typeof coming !== "object") return there === coming;
+  const [now, next] = [decoded(there), decoded(coming)];
+  if (next.every) return now?.length === next.length && next.every((item, i) => alike(now[i], item));
+  return Object.keys({ ...now, ...next }).every((name) => alike(now?.[name], next[name]));
+}
+
+// Arrays come as base64, as Plotly's own Python package sends them.
+function decoded(value) {
+  if (!value?.bdata) return value;
+  const bytes = Uint8Array.from(atob(value.bdata), (char) => char.charCodeAt(0));
+  return new (value.dtype === "f4" ? Float32Array : Float64Array)(bytes.buffer);
+}
+
 async function draw(host, shown) {
   let plotly;
   try {
@@ -200,13 +218,16 @@ async function draw(host, shown) {
   }
   hide(host, data);
   layout.width = host.clientWidth || undefined;
-  await plotly.react(host, data, layout, spoken(shown.words));
+  // A scrubber may have drawn it before Python answered.
+  if (!(alike(host.data, data) && alike(host.layout, layout))) {
+    await plotly.react(host, data, layout, spoken(shown.words));
+    // On paper a chart may have to be narrower than on screen.
+    for (const svg of host.querySelectorAll(".main-svg")) {
+      svg.setAttribute("viewBox", `0 0 ${host._fullLayout.width} ${host._fullLayout.height}`);
+    }
+  }
   host.previewed = false;
   drawLegend(host, legend);
-  // On paper a chart may have to be narrower than on screen.
-  for (const svg of host.querySelectorAll(".main-svg")) {
-    svg.setAttribute("viewBox", `0 0 ${host._fullLayout.width} ${host._fullLayout.height}`);
-  }
   if (!host.listens) {
     host.listens = true;
     host.on("plotly_click", ({ points }) => {
@@ -218,13 +239,18 @@ async function draw(host, shown) {
 
 const SHAPES_EVERY = 30; // ms
 
-// One frame of a scrub: points move without a redraw, shapes and words with them.
+// One frame of a scrub: points move without a redraw, shapes and words with them. Axes stay, or take
+// the ranges that hold all frames.
 async function preview(host, frame, ranges) {
   const plotly = await window[LIBRARY];
   if (!host.data || !host.isConnected) return;
   if (!host.previewed) {
     host.previewed = true;
+    host.widened = false;
     host.shaped = 0;
+  }
+  if (ranges && !host.widened) {
+    host.widened = true;
     const zoomed = Object.keys(host._fullLayout._preGUI ?? {}).some((name) => /^[xy]axis\.(auto)?range/.test(name));
     if (!zoomed) await plotly.relayout(host, ranges);
   }

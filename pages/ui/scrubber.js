@@ -14,21 +14,25 @@ function charts(names) {
   return names.map((name) => document.querySelector(`.ledger-plot[data-chart="${CSS.escape(name)}"]`));
 }
 
-function play(row) {
-  const family = row.family;
-  if (!family) return;
-  const frame = family.frames[row.input.valueAsNumber];
+const dim = (yes) => document.body.classList.toggle("ledger-scrubbing", yes);
+
+// One frame, on axes that hold all of them where the hand may go anywhere. What was on its way when
+// another change came may never have arrived: then it is asked for again.
+function play(host, row, index, wide) {
+  reach(host, row);
+  const frame = row.family?.frames[index];
+  if (!frame) return;
   const names = Object.keys(frame.charts);
   charts(names).forEach((chart, i) => {
     const { data, shapes } = frame.charts[names[i]];
     const points = data.map((trace) =>
       Object.fromEntries(Object.entries(trace).map(([name, value]) => [name, decoded(value)])));
-    chart?.preview?.({ data: points, shapes }, family.ranges[names[i]]);
+    chart?.preview?.({ data: points, shapes }, wide ? row.family.ranges[names[i]] : null);
   });
   const cards = document.querySelectorAll("[data-testid=stMetricValue]");
   frame.metrics.forEach((text, i) => write(cards[i], text));
   // Sentences wait for the release: they are not of the moment.
-  document.body.classList.add("ledger-scrubbing");
+  dim(true);
 }
 
 // Into the text that is there: the node stays Streamlit's.
@@ -37,13 +41,30 @@ function write(card, text) {
   if (words) words.data = text;
 }
 
-function rest(row, restored) {
-  document.body.classList.remove("ledger-scrubbing");
-  if (!restored || !row.family) return;
+// Back to what Python knows.
+function restore(row) {
+  dim(false);
+  if (!row.family) return;
   const frame = row.family.frames[row.shown.index];
   charts(Object.keys(frame.charts)).forEach((chart) => chart?.restore?.());
   const cards = document.querySelectorAll("[data-testid=stMetricValue]");
   frame.metrics.forEach((text, i) => write(cards[i], text));
+}
+
+// Asks for the family, once until something is answered.
+function reach(host, row) {
+  if (row.family || row.asked) return;
+  row.asked = true;
+  host.tell("wanted", row.shown.key);
+}
+
+// Any number of moves make one frame.
+function soon(row, then) {
+  row.then = then;
+  row.next ??= requestAnimationFrame(() => {
+    row.next = undefined;
+    row.then();
+  });
 }
 
 function build(host, shown) {
@@ -56,25 +77,15 @@ function build(host, shown) {
   line.append(row.name, row.input, row.output);
   host.append(line);
 
-  const reach = () => {
-    if (row.shown.family === null && !row.asked) {
-      row.asked = true;
-      host.tell("wanted", row.shown.key);
-    }
-  };
-  line.addEventListener("pointerenter", reach);
-  row.input.addEventListener("focus", reach);
+  line.addEventListener("pointerenter", () => reach(host, row));
+  row.input.addEventListener("focus", () => reach(host, row));
   row.input.addEventListener("pointerdown", () => { row.held = true; });
   row.input.addEventListener("input", () => {
     word(row);
-    row.next ??= requestAnimationFrame(() => {
-      row.next = undefined;
-      play(row);
-    });
+    soon(row, () => play(host, row, row.input.valueAsNumber, true));
   });
   row.input.addEventListener("change", () => {
     if (row.input.valueAsNumber !== row.shown.index) {
-      row.sent = true;
       host.tell("chosen", [row.shown.key, row.input.valueAsNumber]);
     }
   });
@@ -82,12 +93,53 @@ function build(host, shown) {
     row.held = false;
     cancelAnimationFrame(row.next);
     row.next = undefined;
-    rest(row, row.input.valueAsNumber === row.shown.index);
+    if (row.input.valueAsNumber === row.shown.index) restore(row);
+    else dim(false);
   };
   row.input.addEventListener("pointerup", () => setTimeout(release));
   row.input.addEventListener("keyup", release);
   row.input.addEventListener("blur", release);
   return row;
+}
+
+// The sidebar's slider of the same field tells Python on release only. Its thumb says where it is
+// at every move: that plays the same frames.
+function follow(host) {
+  const gone = new AbortController();
+  const within = (node) => [...host.rows.values()].find((row) => node.closest?.(`.st-key-${CSS.escape(row.shown.key)}`));
+  const near = ({ target }) => {
+    const row = within(target);
+    if (row) reach(host, row);
+  };
+  const listen = (name, then) => document.addEventListener(name, then, { signal: gone.signal, capture: true });
+  listen("pointerover", near);
+  listen("focusin", near);
+  listen("pointerdown", () => { host.dragging = true; });
+  listen("pointerup", () => { host.dragging = false; });
+  const moves = new MutationObserver((changes) => {
+    for (const { target } of changes) {
+      const row = within(target);
+      if (row) soon(row, () => moved(host, row, target));
+    }
+  });
+  moves.observe(document.body, { subtree: true, attributeFilter: ["aria-valuetext"] });
+  return () => {
+    gone.abort();
+    moves.disconnect();
+  };
+}
+
+function moved(host, row, slider) {
+  const index = row.shown.stops.indexOf(Number(slider.getAttribute("aria-valuetext")));
+  if (index === (row.ahead ?? row.shown.index)) return;
+  if (index === row.shown.index || index < 0) {
+    restore(row);
+    row.ahead = undefined;
+  } else {
+    // Steps of a key stay on the axes that are there, which the answer widens where it must.
+    play(host, row, index, host.dragging);
+    row.ahead = index;
+  }
 }
 
 function word(row) {
@@ -96,28 +148,44 @@ function word(row) {
   row.input.setAttribute("aria-valuetext", text);
 }
 
-function fill(row, shown, colour) {
-  if (shown.family !== row.shown.family || colour !== row.colour) {
-    row.family = shown.family && JSON.parse(shown.family.replaceAll(shown.ink, colour));
-    row.colour = colour;
+function fill(host, row, shown, colour) {
+  if (shown.frames) row.sent = { name: shown.family, frames: shown.frames };
+  const known = row.sent?.name === shown.family;
+  if (!known) row.family = undefined;
+  else if (shown.frames || !row.family || colour !== row.colour) {
+    row.family = JSON.parse(row.sent.frames.replaceAll(shown.ink, colour));
   }
+  row.colour = colour;
   row.shown = shown;
   row.asked = false;
   row.name.textContent = shown.label;
   row.input.max = shown.words.length - 1;
   // A late answer must not pull the thumb from the hand.
-  if (row.held) play(row);
+  if (row.held) play(host, row, row.input.valueAsNumber, true);
   else row.input.value = shown.index;
   word(row);
+  if (row.ahead === undefined) return;
+  if (row.family && row.ahead !== shown.index) play(host, row, row.ahead, host.dragging);
+  else {
+    row.ahead = undefined;
+    dim(false);
+  }
 }
 
 export default function ({ parentElement, data, setTriggerValue }) {
   const host = parentElement.querySelector(".ledger-scrub");
   host.tell = setTriggerValue;
   host.rows ??= new Map();
+  host.unfollow ??= follow(host);
   for (const shown of data.rows) {
     if (!host.rows.has(shown.key)) host.rows.set(shown.key, build(host, shown));
-    fill(host.rows.get(shown.key), shown, ink(host));
+    fill(host, host.rows.get(shown.key), shown, ink(host));
   }
-  return () => document.body.classList.remove("ledger-scrubbing");
+  return () => {
+    dim(false);
+    // Streamlit also calls this when newer data arrives.
+    if (parentElement.isConnected) return;
+    host.unfollow();
+    host.unfollow = undefined;
+  };
 }

@@ -1,7 +1,8 @@
 """Scrubbers beside the charts: curves and figures move under the hand, nothing is sent meanwhile.
 
-A scrubber plays a family of views, one for each stop. It is made when somebody reaches for it and
-kept while only the scrubbed field changes, so a rerun that nobody scrubs in pays nothing.
+A scrubber plays a family of views, one for each stop; the sidebar's slider of the same field plays
+it too. It is made and sent once, when somebody reaches for either, and kept by the browser while
+only that field changes: a rerun that nobody scrubs in pays nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _CSS = """
 .ledger-scrub-row input { width: 100%; min-width: 0; accent-color: var(--st-primary-color); }
 .ledger-scrub-row output { font-variant-numeric: tabular-nums; }
 .ledger-scrubbing [data-testid=stMain] [data-testid=stMarkdown],
-.ledger-scrubbing [data-testid=stMain] [data-testid=stCaptionContainer] { opacity: 0.35; }
+.ledger-scrubbing [data-testid=stMain] [data-testid=stCaptionContainer] {
+  opacity: 0.35; transition: opacity 0.1s 0.2s;
+}
 @media print { .ledger-scrub { display: none; } }
 """
 
@@ -100,25 +103,25 @@ def _row(key: str, scrub: Scrub) -> dict[str, Any]:
     return {
         "key": scrub.field.key,
         "label": say(scrub.field.label),
+        "stops": list(scrub.stops),
         "words": [f"{stop:,.7g}" for stop in scrub.stops],
         "index": list(scrub.stops).index(scrub.now),
         "ink": palette.INK,
-        "family": _family(f"{key}-{scrub.field.key}", scrub),
+        **_family(f"_{key}-{scrub.field.key}", scrub),
     }
 
 
-def _family(slot: str, scrub: Scrub) -> str | None:
-    """The family as text: kept, made because it is wanted, or none."""
+def _family(slot: str, scrub: Scrub) -> dict[str, Any]:
+    """The name of the family that the browser may play, and its text where that was asked for."""
     of = (scrub.of, list(scrub.stops), language.current())
-    kept = st.session_state.get(f"_{slot}")
-    if kept is not None and kept[0] == of:
-        return str(kept[1])
-    st.session_state.pop(f"_{slot}", None)
-    if not st.session_state.pop(f"_{slot}-wanted", False):
-        return None
-    made = encoded(list(scrub.family()))
-    st.session_state[f"_{slot}"] = (of, made)
-    return made
+    name, before = st.session_state.get(slot, (0, None))
+    wanted = st.session_state.pop(f"{slot}-wanted", False)
+    if before != of:
+        if not wanted:
+            return {"family": 0, "frames": None}
+        name += 1
+        st.session_state[slot] = (name, of)
+    return {"family": name, "frames": encoded(list(scrub.family())) if wanted else None}
 
 
 def encoded(views: Sequence[View]) -> str:

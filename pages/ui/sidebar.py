@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import streamlit as st
@@ -129,26 +130,26 @@ def _logarithmic(field: Quantity) -> int:
     """
     exact = f"{field.key}-exact"
     stops = sorted({*ladder(int(field.low), int(field.high)), *_exact_values(field)})
-    slide, box = st.columns([6, 7], vertical_alignment="bottom", wrap=False)
-    value: int = slide.select_slider(
-        say(field.label),
-        stops,
-        value=int(field.default),
-        key=field.key,
-        help=say(field.help),
-        bind="query-params",
-    )
-    st.session_state[exact] = value
-    box.number_input(
-        say("{label}, exact", label=say(field.label)),
-        int(field.low),
-        int(field.high),
-        step=1,
-        key=exact,
-        label_visibility="collapsed",
-        on_change=_use_exact,
-        args=(field.key, exact),
-    )
+    with st.container(horizontal=True, wrap=False, vertical_alignment="bottom"):
+        value: int = st.select_slider(
+            say(field.label),
+            stops,
+            value=int(field.default),
+            key=field.key,
+            help=say(field.help),
+            bind="query-params",
+        )
+        st.session_state[exact] = value
+        st.number_input(
+            say("{label}, exact", label=say(field.label)),
+            int(field.low),
+            int(field.high),
+            step=1,
+            key=exact,
+            label_visibility="collapsed",
+            on_change=_use_exact,
+            args=(field.key, exact),
+        )
     return value
 
 
@@ -257,9 +258,8 @@ def controls(
     with st.sidebar:
         for group, rows in GROUPS.items():
             st.caption(_heading(group, rows, used))
-            with st.container():
-                for row in rows:
-                    values |= _row(row, offered)
+            for row in rows:
+                values |= _row(row, offered)
             if group in customs.EDITORS:
                 customs.EDITORS[group]()
         for group, rows in FOLDED.items():
@@ -271,11 +271,10 @@ def controls(
 
 
 def _row(names: tuple[str, ...], offered: Catalogues) -> dict[str, Any]:
-    values = {}
-    for column, name in zip(_cells(len(names)), names, strict=True):
-        with column:
-            values[name] = _control(FIELDS[name], offered)
-    return values
+    alone = len(names) == 1
+    row = nullcontext() if alone else st.container(horizontal=True, wrap=False, gap="xsmall")
+    with row:
+        return {name: _control(FIELDS[name], offered) for name in names}
 
 
 def _folded(
@@ -315,12 +314,6 @@ def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -
     if not here:
         return say("{group} · not used on this page", group=name)
     return say("{group} · this page uses {fields} only", group=name, fields=text.listed(here))
-
-
-def _cells(count: int) -> list[Any]:
-    if count == 1:
-        return [st.container()]
-    return list(st.columns(count, wrap=False, gap="xsmall"))
 
 
 _DRAWN = [name for rows in (GROUPS | FOLDED).values() for row in rows for name in row]

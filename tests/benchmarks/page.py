@@ -42,7 +42,7 @@ addEventListener('keydown', () => {
 new MutationObserver(list => {
   for (const change of list) {
     const node = change.target.nodeType === 1 ? change.target : change.target.parentElement;
-    if (node?.closest('.js-plotly-plot')) mark.drawn = performance.now();
+    if (node?.closest('.main-svg')) mark.drawn = performance.now();
     if (change.attributeName === 'data-test-script-state'
         && node.dataset.testScriptState === 'notRunning') mark.idle = performance.now();
   }
