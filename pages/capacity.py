@@ -9,11 +9,12 @@ from calc.words import say
 from pages.ui import (
     capacity_figures,
     capacity_tables,
+    capacity_words,
     explained,
     figures,
+    layout_words,
     packing_bench,
     text,
-    verdict,
 )
 from pages.ui.frame import current_scenario, header, metrics
 
@@ -25,8 +26,8 @@ crossing = roofline.compute_bound_batch(scenario)
 
 header(say("Does it fit, and on how many?"), scenario)
 topologies = capacity_tables.compared(scenario)
-st.markdown(verdict.capacity_fit(scenario, held, fewest, *topologies[0]))
-caveats = verdict.layout_caveats(scenario)
+st.markdown(capacity_words.verdict(scenario, held, fewest, *topologies[0]))
+caveats = layout_words.caveats(scenario)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 shown = {

@@ -7,7 +7,7 @@ import streamlit as st
 from calc import cost, decode, memory, prefill, roofline
 from calc import metrics as measured
 from calc.words import say
-from pages.ui import cost_figures, cost_tables, explained, figures, text, verdict
+from pages.ui import cost_figures, cost_tables, cost_words, explained, figures, text
 from pages.ui.frame import current_scenario, header, metrics
 
 scenario = current_scenario()
@@ -21,7 +21,7 @@ batches = decode.batch_sweep(
 )
 
 header(say("What does a million tokens cost?"), scenario)
-st.markdown(verdict.cost(scenario, step, prompts))
+st.markdown(cost_words.verdict(scenario, step, prompts))
 per_output = text.usd(float(cost.per_million_tokens(scenario, step)))
 shown = {
     "usd_per_million_output_tokens": per_output,

@@ -8,6 +8,7 @@ from calc import decode, memory
 from calc.words import marked, say
 from pages.ui import (
     decode_view,
+    decode_words,
     explained,
     figures,
     lever_view,
@@ -17,7 +18,6 @@ from pages.ui import (
     sweeps,
     tables,
     text,
-    verdict,
 )
 from pages.ui.frame import current_scenario, header, metrics
 
@@ -35,8 +35,8 @@ view = decode_view.view(scenario, step, sweep, max_batch, landmarks)
 held = memory.ledger(scenario)
 
 header(say("How long is one decode step?"), scenario)
-st.markdown(verdict.decode_step(scenario, step, max_batch, landmarks.compute_bound_from))
-caveats = verdict.caveats(scenario, step)
+st.markdown(decode_words.verdict(scenario, step, max_batch, landmarks.compute_bound_from))
+caveats = decode_words.caveats(scenario, step)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 metrics(dict(zip(decode_view.METRICS, view.metrics, strict=True)))

@@ -14,11 +14,12 @@ from pages.ui import (
     figures,
     kv_figures,
     kv_view,
+    kv_words,
+    layout_words,
     scrubber,
     sweeps,
     tables,
     text,
-    verdict,
 )
 from pages.ui.frame import current_scenario, header, metrics
 from presets import formats, models
@@ -29,8 +30,8 @@ scenario = replace(laid_out, fidelity="bound")
 model, kv = scenario.model, scenario.kv_format
 largest = int(memory.max_batch(laid_out))
 header(say("How large is the KV cache?"), laid_out)
-st.markdown(verdict.kv_cache(scenario, largest))
-copies = verdict.cache_copies(laid_out)
+st.markdown(kv_words.verdict(scenario, largest))
+copies = layout_words.cache_copies(laid_out)
 if copies:
     st.caption(f":material/info: {copies}")
 

@@ -6,7 +6,15 @@ import streamlit as st
 
 from calc import decode, prefill
 from calc.words import say
-from pages.ui import explained, figures, prefill_figures, prefill_tables, text, verdict
+from pages.ui import (
+    explained,
+    figures,
+    fit_words,
+    prefill_figures,
+    prefill_tables,
+    prefill_words,
+    text,
+)
 from pages.ui.frame import current_scenario, header, metrics
 
 scenario = current_scenario()
@@ -19,8 +27,8 @@ rate = prefill.prompt_rate(scenario, total)
 ratio = prefill.servers_ratio(1 / rate, scenario.batch, float(step.total), scenario.output)
 
 header(say("How long until the first token?"), scenario)
-st.markdown(verdict.prefill(scenario, reading))
-caveats = [*filter(None, [verdict.misfit(scenario)]), *verdict.prefill_caveats(scenario)]
+st.markdown(prefill_words.verdict(scenario, reading))
+caveats = [*filter(None, [fit_words.misfit(scenario)]), *prefill_words.caveats(scenario)]
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 shown = {

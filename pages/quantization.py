@@ -10,10 +10,11 @@ from pages.ui import (
     affine_bench,
     explained,
     figures,
+    fit_words,
     quantization_figures,
     quantization_tables,
+    quantization_words,
     text,
-    verdict,
 )
 from pages.ui.frame import current_scenario, header
 from presets import formats
@@ -36,8 +37,8 @@ for column, (switch, use) in zip(columns, precision.SWITCHES.items(), strict=Tru
     changed[switch] = precision.switched(scenario, switch, formats[to])
 now = precision.figures(scenario)
 then_figures = {switch: precision.figures(s) for switch, s in changed.items()}
-st.markdown(verdict.precision(scenario, changed, now, then_figures))
-misfit = verdict.misfit(scenario)
+st.markdown(quantization_words.verdict(scenario, changed, now, then_figures))
+misfit = fit_words.misfit(scenario)
 if misfit:
     st.caption(f":material/info: {misfit}")
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calc import decode, sharding
 from calc.words import say
-from pages.ui import explained, figures, sharding_figures, sharding_tables, text, verdict
+from pages.ui import explained, figures, sharding_figures, sharding_tables, sharding_words, text
 from pages.ui.frame import current_scenario, header, metrics
 
 scenario = sharding.with_links(current_scenario())
@@ -15,10 +15,8 @@ product = sharding.matmul(scenario)
 where = sharding.current_limits(scenario)
 
 header(say("How wide may it be sharded?"), scenario)
-st.markdown(verdict.sharding_width(scenario, step))
-st.caption(
-    "  \n".join(f":material/info: {caveat}" for caveat in verdict.sharding_caveats(scenario))
-)
+st.markdown(sharding_words.verdict(scenario, step))
+st.caption("  \n".join(f":material/info: {caveat}" for caveat in sharding_words.caveats(scenario)))
 shown = {
     "step_time": text.si(float(step.total), "s"),
     "matmul_hbm": text.si(float(product.hbm), "s"),

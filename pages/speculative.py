@@ -13,9 +13,9 @@ from pages.ui import (
     scrubber,
     speculation_figures,
     speculation_view,
+    speculation_words,
     sweeps,
     tables,
-    verdict,
 )
 from pages.ui.frame import current_scenario, header, metrics
 
@@ -25,8 +25,8 @@ view = speculation_view.view(scenario, timed)
 best_here = speculation_view.best_here(timed, scenario.acceptance)
 
 header(say("Does speculative decoding pay?"), scenario)
-st.markdown(verdict.speculation(scenario, timed.here, best_here, timed.free))
-caveats = verdict.speculation_caveats(scenario, timed.ratio)
+st.markdown(speculation_words.verdict(scenario, timed.here, best_here, timed.free))
+caveats = speculation_words.caveats(scenario, timed.ratio)
 if caveats:
     st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
 metrics(dict(zip(speculation_view.METRICS, view.metrics, strict=True)))

@@ -27,14 +27,16 @@ from calc import (
 from pages.ui import (
     capacity_figures,
     cost_figures,
+    decode_words,
     figures,
     operator_figures,
     prefill_figures,
+    prefill_words,
     quantization_figures,
     sharding_figures,
     solver,
+    speculation_words,
     sweeps,
-    verdict,
 )
 from presets import formats
 
@@ -192,7 +194,7 @@ def test_a_model_that_does_not_fit_is_grey_everywhere_not_gone() -> None:
 
 def test_caveats_name_what_the_bound_or_the_market_does_not_hold() -> None:
     def told(s: Scenario) -> str:
-        return " ".join(verdict.caveats(s, decode.step_time(s)))
+        return " ".join(decode_words.caveats(s, decode.step_time(s)))
 
     assert not told(scenario())
     assert "28 chips are not one slice of TPU v5e" in told(scenario(n_chips=28))
@@ -205,7 +207,7 @@ def test_caveats_name_what_the_bound_or_the_market_does_not_hold() -> None:
 def test_verdict_in_every_regime() -> None:
     def sentence(s: Scenario) -> str:
         step, largest = decode.step_time(s), int(memory.max_batch(s))
-        return verdict.decode_step(s, step, largest, roofline.compute_bound_batch(s))
+        return decode_words.verdict(s, step, largest, roofline.compute_bound_batch(s))
 
     assert sentence(scenario()) == (
         "One decode step takes **8.57 ms**, 62 % of it reading weights; the linear layers stay "
@@ -230,8 +232,8 @@ def test_verdict_in_every_regime() -> None:
         SCENARIOS["unknown link"]
     )
     alone = SCENARIOS["unknown link"]
-    assert "No one-way link" in verdict.prefill(alone, prefill.prompt_time(alone))
-    assert "No one-way link" in verdict.speculation(
+    assert "No one-way link" in prefill_words.verdict(alone, prefill.prompt_time(alone))
+    assert "No one-way link" in speculation_words.verdict(
         alone, speculative.batch_speedup(alone), 0, math.nan
     )
     copies = replace(fine, n_chips=8, batch=4096)

@@ -9,7 +9,7 @@ import pytest
 from scenarios import scenario
 
 from calc import Scenario, decode, memory, roofline
-from pages.ui import text, verdict
+from pages.ui import decode_words, text
 from presets import formats
 
 EXPERTS: dict[str, Any] = {
@@ -49,7 +49,7 @@ REGIMES = {
 
 def said(s: Scenario) -> str:
     crossing = roofline.compute_bound_batch(s)
-    return verdict.decode_step(s, decode.step_time(s), int(memory.max_batch(s)), crossing)
+    return decode_words.verdict(s, decode.step_time(s), int(memory.max_batch(s)), crossing)
 
 
 @pytest.mark.parametrize(("s", "largest"), REGIMES.values(), ids=REGIMES)

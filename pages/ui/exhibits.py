@@ -12,16 +12,21 @@ from pages.ui import (
     compare_figures,
     compare_words,
     cost_figures,
+    cost_words,
     decode_view,
+    decode_words,
     figures,
     kv_view,
+    kv_words,
     pinned,
     prefill_figures,
+    prefill_words,
     sharding_figures,
+    sharding_words,
     speculation_view,
+    speculation_words,
     tables,
     text,
-    verdict,
 )
 from pages.ui.pinned import Contender
 from presets import models
@@ -66,7 +71,7 @@ def _decode(s: Scenario, chart: str) -> tuple[decode.StepTime, str, figures.Char
     landmarks = decode_view.Landmarks.of(s, log=True)
     sweep = decode_view.Sweep.over(s, decode_view.batches(s, largest, landmarks))
     drawn = decode_view.view(s, step, sweep, largest, landmarks).charts[chart]
-    sentence = verdict.decode_step(s, step, largest, landmarks.compute_bound_from)
+    sentence = decode_words.verdict(s, step, largest, landmarks.compute_bound_from)
     return step, sentence, drawn
 
 
@@ -99,7 +104,7 @@ def _kv_cache(subject: Subject) -> Exhibit:
     }
     curves = kv_view.Curves.of(plain, {**variants.compare(s.model), **beside})
     return Exhibit(
-        verdict.kv_cache(plain, int(memory.max_batch(s))),
+        kv_words.verdict(plain, int(memory.max_batch(s))),
         kv_view.chart(plain, curves),
         say("KV cache per sequence against context for the variants and the chosen models."),
     )
@@ -110,7 +115,7 @@ def _prefill(subject: Subject) -> Exhibit:
     reading = prefill.prompt_time(s)
     time = text.si(float(reading.total), "s")
     return Exhibit(
-        verdict.prefill(s, reading),
+        prefill_words.verdict(s, reading),
         prefill_figures.against_prompt(s, float(reading.total)),
         say("Time to read a prompt against its length; {time} here.", time=time),
     )
@@ -121,7 +126,7 @@ def _sharding(subject: Subject) -> Exhibit:
     linked = sharding.with_links(s)
     step = decode.step_time(linked)
     return Exhibit(
-        verdict.sharding_width(linked, step),
+        sharding_words.verdict(linked, step),
         sharding_figures.against_width(linked),
         say(
             "Step time against tensor-parallel width; {time} in this layout.",
@@ -151,7 +156,7 @@ def _cost(subject: Subject) -> Exhibit:
     end = decode.sweep_end(s, largest, roofline.compute_bound_batch(s))
     batches = decode.batch_sweep(end, [largest, s.batch])
     return Exhibit(
-        verdict.cost(s, step, rate),
+        cost_words.verdict(s, step, rate),
         cost_figures.frontier(s, batches, largest, money=True),
         say("USD per million output tokens against time per token."),
     )
@@ -162,7 +167,7 @@ def _speculation(subject: Subject) -> Exhibit:
     timed = speculation_view.Timed.of(s)
     best = speculation_view.best_here(timed, s.acceptance)
     return Exhibit(
-        verdict.speculation(s, timed.here, best, timed.free),
+        speculation_words.verdict(s, timed.here, best, timed.free),
         speculation_view.view(s, timed).charts["speed-batch"],
         say("Speed-up against batch at several contexts."),
     )

@@ -133,4 +133,4 @@ def described(found: Sensitivities) -> str:
         figure=say(found.aim.label),
         value=text.figure(found.aim.figure, found.now),
     )
-    return text.sentences(what, say("{statements}.", statements=text.clauses(rows)))
+    return text.sentences(what, text.sentence(*rows))

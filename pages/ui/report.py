@@ -21,8 +21,16 @@ from calc import Scenario, cost, decode, link, memory, roofline
 from calc.explain import EXPLANATIONS
 from calc.scenario import SCHEMA, Quantity
 from calc.words import say
-from pages.ui import checklist, compare_words, exhibits, explained, palette, tables, text
-from pages.ui import verdict as verdicts
+from pages.ui import (
+    checklist,
+    compare_words,
+    decode_words,
+    exhibits,
+    explained,
+    palette,
+    tables,
+    text,
+)
 
 HERE = Path(__file__).parent
 Rows = Sequence[Sequence[str]]
@@ -90,8 +98,8 @@ def sections(subject: exhibits.Subject, values: Mapping[str, object]) -> list[Se
     first = Section(
         say("Verdict"),
         [
-            verdicts.decode_step(s, step, largest, crossing),
-            *verdicts.caveats(s, step),
+            decode_words.verdict(s, step, largest, crossing),
+            *decode_words.caveats(s, step),
             tables.step_sentence(step),
             tables.memory_sentence(memory.ledger(s)),
         ],

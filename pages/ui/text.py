@@ -64,6 +64,11 @@ def clauses(parts: Iterable[str]) -> str:
     return say("; ").join(parts)
 
 
+def sentence(*statements: str) -> str:
+    """Statements as one sentence."""
+    return say("{statements}.", statements=clauses(statements))
+
+
 def sentences(*parts: str) -> str:
     """Sentences one after another; empty ones are left out."""
     return reduce(
