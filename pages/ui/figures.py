@@ -393,18 +393,22 @@ def _milestones(
     hover: str,
     ink: str,
 ) -> Dict:
-    """Batches worth reading along the frontier: powers of four, but not where others stand."""
+    """Batches worth reading along the frontier: powers of four, but not where others stand.
+
+    The current one has its label already; its point stays, so that a scrub only moves points.
+    """
     at: list[int] = []
     for mark in 4.0 ** np.arange(9):
         i = int(np.argmin(np.abs(curve.batch - mark)))
         crowded = at and _apart(latency, i, at[-1]) + _apart(per_chip, i, at[-1]) < 0.08
-        if curve.batch[i] == mark and mark != current and not crowded:
+        if curve.batch[i] == mark and not crowded:
             at.append(i)
     # The last one may stand at the right edge.
     sides = ["bottom right"] * max(len(at) - 1, 0) + ["bottom left"]
     return {
         "type": "scatter", "mode": "markers+text", "x": latency[at], "y": per_chip[at],
-        "text": [f"{batch:,.0f}" for batch in curve.batch[at]], "textposition": sides,
+        "text": [f"{batch:,.0f}" if batch != current else "" for batch in curve.batch[at]],
+        "textposition": sides,
         "textfont": {"size": 11.5}, "customdata": curve.batch[at], "hovertemplate": hover,
         "marker": {"size": 6, "color": ink},
     }  # fmt: skip

@@ -6,7 +6,7 @@ import os
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from browser.environment import serve
 from browser.test_app import IDLE, expect_charts, expect_metric, metric, visit
@@ -145,6 +145,67 @@ def test_a_scrubber_moves_all_and_sends_on_release_only(tab: Page, app: str) -> 
     tab.go_back()
     expect_metric(tab, "Step time", "8.57 ms")
     expect(scrubber).to_have_attribute("aria-valuetext", "8,192")
+
+
+def reach_batch(tab: Page) -> Locator:
+    """Focus the sidebar's slider and wait for its family."""
+    slider = tab.get_by_test_id("stSidebar").get_by_role("slider", name="Batch")
+    slider.focus()
+    tab.wait_for_function("() => document.querySelector('.ledger-scrub').rows.get('b').family")
+    tab.wait_for_selector(IDLE)
+    return slider
+
+
+def test_the_sidebars_slider_scrubs_too(tab: Page, app: str) -> None:
+    sent: list[str | bytes] = []
+
+    def keep(frame: str | bytes) -> None:
+        sent.append(frame)
+
+    tab.on("websocket", lambda socket: socket.on("framesent", keep))
+    visit(tab, app)
+    expect_charts(tab)
+    slider = reach_batch(tab)
+    thumb = tab.locator(".st-key-b").get_by_test_id("stSliderThumbValue").bounding_box()
+    track = slider.locator("xpath=ancestor::*[@role='group'][1]").bounding_box()
+    assert thumb and track
+    said, middle = len(sent), track["y"] + track["height"] / 2
+    tab.mouse.move(thumb["x"] + thumb["width"] / 2, middle)
+    tab.mouse.down()
+    tab.mouse.move(thumb["x"] + thumb["width"] / 2 + 20, middle, steps=8)
+    tab.wait_for_function(f"() => {FIRST}.data.at(-1).y[0] > 10")
+    moved = metric(tab, "Step time")
+    batch = slider.get_attribute("aria-valuetext")
+    assert moved != "8.57 ms"
+    assert len(sent) == said
+    tab.mouse.up()
+    expect(tab).to_have_url(re.compile(rf"[?&]b={batch}\b"))
+    tab.wait_for_selector(IDLE)
+    expect_metric(tab, "Step time", moved)
+    expect(tab.locator(".ledger-scrubbing")).to_have_count(0)
+
+
+def test_a_key_draws_at_once_and_only_once(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    slider = reach_batch(tab)
+    tab.evaluate(
+        "() => window.__ledgerPlotly.then((plotly) => { const react = plotly.react;"
+        " window.drawn = []; plotly.react = (host, ...rest) => {"
+        " drawn.push(host.dataset.chart); return react(host, ...rest); }; })"
+    )
+    slider.press("ArrowRight")
+    expect(tab).to_have_url(re.compile(r"[?&]b=40\b"))
+    expect_metric(tab, "Step time", "9.39 ms")
+    expect(tab.get_by_text("9.39 ms").first).to_be_visible()
+    tab.wait_for_selector(IDLE)
+    assert not {"step-time", "frontier"} & {*tab.evaluate("drawn")}
+    assert round(tab.evaluate(f"{FIRST}.data.at(-1).y[0]"), 2) == 9.39
+    # What the family does not hold is drawn when Python answers.
+    tab.get_by_label("Chips, exact").fill("32")
+    tab.get_by_label("Chips, exact").press("Enter")
+    expect(tab).to_have_url(re.compile(r"[?&]n=32\b"))
+    tab.wait_for_function("() => drawn.includes('step-time') && drawn.includes('frontier')")
 
 
 def test_a_scrubber_listens_to_keys(tab: Page, app: str) -> None:
