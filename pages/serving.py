@@ -83,11 +83,12 @@ compared, spread, time, load, theory, trace = st.tabs(
 )
 if compared.open:
     with compared:
-        st.dataframe(service_words.policies(view.outcomes), hide_index=True)
+        service_words.policies(view.outcomes)
         st.caption(
             say(
                 "All on the same traffic and the same chips. A request that was turned away has "
-                "waited for ever: it is in every percentile."
+                "waited for ever: it is in every percentile, and where a percentile is such a "
+                "request there is a dash."
             )
         )
 if spread.open:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
 from calc import Scenario, capacity
 from calc.words import say
-from pages.ui import tables, text
+from pages.ui import sortable, tables, text
 from presets import chips, formats
 
 # The precisions that the seeds compare.
@@ -72,25 +70,21 @@ def every_chip(scenario: Scenario) -> None:
             say("Vendor"): [fit.chip.vendor for fit in known],
             say("Chips"): [fit.n_chips for fit in known],
             say("Largest batch"): [fit.max_batch for fit in known],
-            say("Step (ms)"): [_known(1e3 * fit.step_time) for fit in known],
-            say("Token/s per chip"): [_known(fit.throughput_per_chip) for fit in known],
-            say("USD / Mtok"): [_known(fit.usd_per_million_tokens) for fit in known],
+            say("Step (ms)"): [sortable.known(1e3 * fit.step_time) for fit in known],
+            say("Token/s per chip"): [sortable.known(fit.throughput_per_chip) for fit in known],
+            say("USD / Mtok"): [sortable.known(fit.usd_per_million_tokens) for fit in known],
         },
-        column_config={
-            name: st.column_config.NumberColumn(format=form)
-            for name, form in (
-                (say("Step (ms)"), "%.3g"),
-                (say("Token/s per chip"), "%.4g"),
-                (say("USD / Mtok"), "%.3g"),
-            )
-        },
+        column_config=sortable.formats(
+            {
+                say("Step (ms)"): "%.3g",
+                say("Token/s per chip"): "%.4g",
+                say("USD / Mtok"): "%.3g",
+            }
+        ),
         hide_index=True,
         height=420,
+        placeholder=sortable.MISSING,
     )  # fmt: skip
     left = [fit.chip.name for fit in found if not fit.n_chips]
     if left:
         st.caption(text.plain(say("No slice holds it: {chips}.", chips=text.listed(left))))
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -13,7 +13,7 @@ from calc import Scenario, levers
 from calc import scenario as scenarios
 from calc.levers import AIMS, Aim, Lever, Sensitivities
 from calc.words import inside, marked, say
-from pages.ui import figures, lever_figures, row_choice, text
+from pages.ui import figures, lever_figures, row_choice, sortable, text
 from presets import formats
 
 # A column's heading as a change in per cent, what that is, and the figure's own heading with its
@@ -120,7 +120,9 @@ def _table(scenario: Scenario, pulled: Sequence[Lever], aim: Aim) -> None:
         )
     for each in aims:
         _, _, heading, scale, form = _COLUMNS[each.figure]
-        columns[say(heading)] = [_known(scale * each.value(outcome)) for _, outcome in shown]
+        columns[say(heading)] = [
+            sortable.known(scale * each.value(outcome)) for _, outcome in shown
+        ]
         config[say(heading)] = st.column_config.NumberColumn(format=form)
     row_choice.table(
         "levers",
@@ -137,10 +139,6 @@ def _change(after: float, before: float) -> float | None:
         return None
     # No minus before a zero.
     return round(100 * (after / before - 1), 1) + 0.0
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _tornado(found: Sensitivities) -> None:

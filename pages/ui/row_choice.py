@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import sidebar
+from pages.ui import sidebar, sortable
 
 
 def table(
@@ -40,5 +40,11 @@ def table(
             st.session_state[count] = st.session_state.get(count, 0) + 1
 
     st.dataframe(
-        columns, hide_index=True, key=id, on_select=apply, selection_mode="single-row", **look
+        columns,
+        hide_index=True,
+        key=id,
+        on_select=apply,
+        selection_mode="single-row",
+        placeholder=sortable.MISSING,
+        **look,
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+import streamlit as st
+
 from calc import serving
 from calc.serving import Limits, Service, Traffic
 from calc.words import marked, say
-from pages.ui import text
+from pages.ui import sortable, text
 from pages.ui.service_view import Loads, Outcome, View, name, seconds
 
 
@@ -91,28 +93,37 @@ def _usd(value: float) -> str:
     return say("none good") if math.isinf(value) else text.usd(value)
 
 
-def policies(outcomes: Mapping[str, Outcome]) -> dict[str, list[str]]:
-    """All policies on the same traffic, one row each."""
-    return {
-        say("Policy"): [name(id) for id in outcomes],
-        say("Goodput (requests/s)"): [
-            text.significant(one.figures.goodput) for one in outcomes.values()
-        ],
-        say("USD per M good"): [
-            _usd(one.figures.usd_per_million_good_tokens) for one in outcomes.values()
-        ],
-        say("TTFT p50"): [seconds(one.figures.ttft.percentiles[50]) for one in outcomes.values()],
-        say("TTFT p99"): [seconds(one.figures.ttft.percentiles[99]) for one in outcomes.values()],
-        say("TPOT p50"): [seconds(one.figures.tpot.percentiles[50]) for one in outcomes.values()],
-        say("TPOT p99"): [seconds(one.figures.tpot.percentiles[99]) for one in outcomes.values()],
-        say("Token/s"): [text.rate(one.figures.throughput) for one in outcomes.values()],
-        say("Mean batch"): [text.significant(one.figures.mean_batch) for one in outcomes.values()],
-        say("Slots used"): [text.percent(one.figures.slot_efficiency) for one in outcomes.values()],
-        say("Turned away"): [text.count(one.figures.rejected) for one in outcomes.values()],
-        say("Put out"): [text.count(one.figures.preempted) for one in outcomes.values()],
-        "MFU": [text.percent(one.figures.mfu) for one in outcomes.values()],
-        "MBU": [text.percent(one.figures.mbu) for one in outcomes.values()],
+def policies(outcomes: Mapping[str, Outcome]) -> None:
+    """All policies on the same traffic, one row each, sortable by any figure."""
+    figures = [one.figures for one in outcomes.values()]
+    shown: dict[str, tuple[Callable[[Service], float], str]] = {
+        say("Goodput (requests/s)"): (lambda s: s.goodput, "%.3g"),
+        say("USD per M good"): (lambda s: s.usd_per_million_good_tokens, "%.2f"),
+        say("TTFT p50 (s)"): (lambda s: s.ttft.percentiles[50], "%.3g"),
+        say("TTFT p99 (s)"): (lambda s: s.ttft.percentiles[99], "%.3g"),
+        say("TPOT p50 (ms)"): (lambda s: 1e3 * s.tpot.percentiles[50], "%.3g"),
+        say("TPOT p99 (ms)"): (lambda s: 1e3 * s.tpot.percentiles[99], "%.3g"),
+        say("Token/s"): (lambda s: s.throughput, "%.4g"),
+        say("Mean batch"): (lambda s: s.mean_batch, "%.3g"),
+        say("Slots used (%)"): (lambda s: 100 * s.slot_efficiency, "%.0f"),
+        say("Turned away"): (lambda s: s.rejected, "%d"),
+        say("Put out"): (lambda s: s.preempted, "%d"),
+        say("MFU (%)"): (lambda s: 100 * s.mfu, "%.0f"),
+        say("MBU (%)"): (lambda s: 100 * s.mbu, "%.0f"),
     }
+    st.dataframe(
+        {
+            say("Policy"): [name(id) for id in outcomes],
+            **{head: [sortable.known(of(one)) for one in figures]
+               for head, (of, _) in shown.items()},
+        },
+        column_config={
+            say("Policy"): st.column_config.TextColumn(pinned=True),
+            **sortable.formats({head: form for head, (_, form) in shown.items()}),
+        },
+        hide_index=True,
+        placeholder=sortable.MISSING,
+    )  # fmt: skip
 
 
 def percentiles(figures: Service) -> dict[str, list[str]]:

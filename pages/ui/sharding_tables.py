@@ -11,7 +11,7 @@ from calc import Scenario, candidates, sharding
 from calc.decode import StepTime
 from calc.layout import Layout
 from calc.words import say
-from pages.ui import row_choice, tables, text
+from pages.ui import row_choice, sortable, tables, text
 
 
 def limits(scenario: Scenario) -> str:
@@ -138,23 +138,22 @@ def layouts(scenario: Scenario) -> None:
             say("Expert"): [row.ep for row in rows],
             say("Pipeline"): [row.pp for row in rows],
             say("KV beyond heads"): [row.kv_sharding for row in rows],
-            say("Step (ms)"): [_known(1e3 * row.total) for row in rows],
-            say("Token/s per chip"): [_known(row.throughput_per_chip) for row in rows],
-            say("USD / Mtok"): [_known(row.usd_per_million_tokens) for row in rows],
-            say("Links (%)"): [_known(100 * row.communication) for row in rows],
+            say("Step (ms)"): [sortable.known(1e3 * row.total) for row in rows],
+            say("Token/s per chip"): [sortable.known(row.throughput_per_chip) for row in rows],
+            say("USD / Mtok"): [sortable.known(row.usd_per_million_tokens) for row in rows],
+            say("Links (%)"): [sortable.known(100 * row.communication) for row in rows],
             say("Largest batch"): [row.max_batch for row in rows],
             say("Fits"): [row.fits for row in rows],
         },
         lambda chosen: _settings(rows[chosen]),
-        column_config={
-            name: st.column_config.NumberColumn(format=form)
-            for name, form in (
-                (say("Step (ms)"), "%.4g"),
-                (say("Token/s per chip"), "%.4g"),
-                (say("USD / Mtok"), "%.3g"),
-                (say("Links (%)"), "%.0f"),
-            )
-        },
+        column_config=sortable.formats(
+            {
+                say("Step (ms)"): "%.4g",
+                say("Token/s per chip"): "%.4g",
+                say("USD / Mtok"): "%.3g",
+                say("Links (%)"): "%.0f",
+            }
+        ),
         height=min(38 + 35 * len(rows), 440),
     )
 
@@ -177,10 +176,6 @@ def _own(scenario: Scenario) -> Widths:
 def _mark(row: candidates.LayoutRow, now: bool) -> str:
     marks = ((say("best"), row.best), (say("now"), now))
     return text.listed(word for word, is_so in marks if is_so)
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _settings(row: candidates.LayoutRow) -> dict[str, Any]:
