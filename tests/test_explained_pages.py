@@ -174,3 +174,12 @@ def test_every_plain_text_is_one_line_a_fact(fidelity: str) -> None:
         formula = entry.build(s)
         lines = explained.plain(entry, formula).splitlines()
         assert len(lines) == 2 + len({symbol.name for symbol in formula.symbols()})
+
+
+def test_what_is_unknown_has_no_unit() -> None:
+    s = scenario("llama-3-70b", chip="rtx-5090", n_chips=8, fidelity="operators")
+    entry = EXPLANATIONS["step_time"]
+    written = entry.build(s)
+    assert math.isnan(written.value)
+    first, *_ = explained.plain(entry, written).split("\n")
+    assert first.endswith("= not published")

@@ -39,7 +39,6 @@ def test_requests_are_answered_and_policies_compared() -> None:
     assert list(table["Turned away"]) == [0] * 5
     # Numbers, so that a column sorts; nothing good has no price.
     times = table["TTFT p99 (s)"]
-    assert times.is_monotonic_increasing is False
     assert times[2] == times.min()
     assert np.isnan(table["USD per M good"][0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import streamlit as st
@@ -66,15 +67,23 @@ def plain(entry: Explanation, formula: Expression) -> str:
     """An explanation as plain text: formula, numbers, result, and a line for each symbol."""
     steps = (formula.plain(), formula.plain(numbers=True), number_plain(formula.value))
     symbols = (
-        f"{name_plain(one.name)} = {number_plain(one.value)} {say(one.unit)} ({say(one.meaning)})"
+        f"{name_plain(one.name)} = {number_plain(one.value)}{_unit(one)} ({say(one.meaning)})"
         for one in _symbols(formula)
     )
     source = say("Source: {source}. SI units throughout.", source=entry.source)
-    first = f"{name_plain(entry.symbol)} = {' = '.join(dict.fromkeys(steps))} {say(entry.unit)}"
+    unit = "" if math.isnan(formula.value) else f" {say(entry.unit)}"
+    first = f"{name_plain(entry.symbol)} = {' = '.join(dict.fromkeys(steps))}{unit}"
     return "\n".join([first, *symbols, source])
 
 
+def _unit(symbol: Symbol) -> str:
+    """Behind its value; what is unknown has none."""
+    return "" if math.isnan(symbol.value) else f" {say(symbol.unit)}"
+
+
 def _result(entry: Explanation, formula: Expression) -> str:
+    if math.isnan(formula.value):
+        return number_latex(formula.value)
     unit = r"\times" if entry.unit == "×" else rf"\text{{{say(entry.unit)}}}"
     return rf"{number_latex(formula.value)}\ {unit}"
 
