@@ -46,8 +46,8 @@ TEXTS = (
 )
 
 SLIDES = (
-    "decode", "frontier", "capacity", "kv-cache", "prefill", "sharding", "cost", "speculation",
-    "compare",
+    "decode", "frontier", "capacity", "kv-cache", "prefill", "sharding", "quantization", "cost",
+    "serving", "speculation", "compare",
 )  # fmt: skip
 # How a page is read, which changes no number.
 PRESENTATION = (

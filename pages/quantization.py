@@ -45,14 +45,7 @@ if misfit:
 held = int(now.max_batch)
 batches = decode.batch_sweep(max(2.0 * scenario.batch, 1.5 * held, 256), [scenario.batch, held])
 swept, frontier = decode.step_time(scenario, batch=batches), decode.frontier(scenario, batches)
-names = {
-    switch: say(
-        "{what} in {format}",
-        what=say(quantization_tables.LABELS[switch]),
-        format=getattr(then, switch).id,
-    )
-    for switch, then in changed.items()
-}
+names = quantization_tables.names(changed)
 with st.grid(3, min_column_width=260):
     for switch, then in changed.items():
         name = names[switch]

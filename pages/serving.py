@@ -28,18 +28,13 @@ header(say("What does the service keep?"), scenario)
 try:
     view = service_view.view(scenario, values, traces.given())
 except serving.ServingError as error:
-    st.markdown(say("**This cannot be served.** {reason}", reason=text.plain(str(error))))
+    st.markdown(service_words.cannot(str(error)))
     traces.control()
     st.stop()
 
 shown = view.shown
 if shown is None:
-    st.markdown(
-        say(
-            "**This cannot be served.** {reason}",
-            reason=text.plain(view.problems[view.plan.shown]),
-        )
-    )
+    st.markdown(service_words.cannot(view.problems[view.plan.shown]))
     st.stop()
 st.markdown(service_words.verdict(view, shown))
 for problem in dict.fromkeys(

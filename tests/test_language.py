@@ -26,7 +26,7 @@ from calc.explain import EXPLANATIONS
 from calc.link import SLIDES, WRITTEN, parse
 from calc.scenario import Choice, Option, build
 from calc.words import say, speak
-from pages.ui import exhibits, language, report, sidebar, text
+from pages.ui import exhibits, language, report, service_view, sidebar, text
 from pages.ui.link import PRESETS
 from pages.ui.pinned import Contender
 from presets import chips, formats, models
@@ -400,7 +400,9 @@ def test_every_text_of_the_report_is_a_message(which: str) -> None:
     for name, query in (("⟦now⟧", SCENARIOS[which]), ("⟦half⟧", {"n": "8"})):
         values, _ = parse({key: [value] for key, value in query.items()}, PRESETS)
         contenders.append(Contender(name, build(values, PRESETS), values))
-    subject = exhibits.Subject(contenders[0].scenario, contenders)
+    first = contenders[0]
+    service = service_view.later(first.scenario, {**first.values, "requests": 40}, None)
+    subject = exhibits.Subject(first.scenario, contenders, service)
     made = report.html(subject, contenders[0].values, "", date(2026, 1, 1))
     assert not [words for words in Read(made).texts if unsaid(words)]
 

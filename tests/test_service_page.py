@@ -11,6 +11,10 @@ from scenarios import scenario
 from streamlit.testing.v1 import AppTest
 
 from calc import serving
+from calc.link import WRITTEN
+from pages.ui import exhibits, report
+from pages.ui.pinned import Contender
+from pages.ui.service_view import later
 
 APP = Path(__file__).parents[1] / "app.py"
 
@@ -47,6 +51,33 @@ def test_the_same_link_gives_the_same_run() -> None:
     first, second = page(seed="7", qps="1.5"), page(seed="7", qps="1.5")
     assert words(first) == words(second)
     assert words(first) != words(page(seed="8", qps="1.5"))
+
+
+def test_the_presentation_shows_the_service() -> None:
+    at = page(view="present", slide="serving")
+    assert "Of 400 requests **continuous** batching answers **86 %**" in words(at)
+    assert at.get("bidi_component")
+    assert "This cannot be served" in words(page(view="present", slide="serving", n="2"))
+
+
+@pytest.mark.parametrize(("requests", "said"), [(400, "answers **86 %**"), (0, "cannot be served")])
+def test_the_report_has_the_service(requests: int, said: str) -> None:
+    s = scenario()
+    values = {field.name: field.default for field in WRITTEN} | {"requests": requests}
+    subject = exhibits.Subject(s, [Contender("now", s, values)], later(s, values, None))
+    parts = {part.title: part for part in report.sections(subject, values)}
+    serving_part = parts["What does the service keep?"]
+    assert said in serving_part.paragraphs[0]
+    assert bool(serving_part.chart) is (requests > 0)
+    settings = parts["Traffic and service"].table
+    assert settings
+    assert [row[1] for row in settings.rows if row[3] == "`req`"] == [
+        "400" if requests else "**0**"
+    ]
+    if requests:
+        latencies = parts["Latencies, continuous"].table
+        assert latencies
+        assert latencies.rows[0][0] == "TTFT"
 
 
 @pytest.mark.parametrize(

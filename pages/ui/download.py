@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import streamlit as st
 
 from calc import Scenario, words
 from calc.words import say
-from pages.ui import exhibits, language, link, report
+from pages.ui import exhibits, language, link, report, service_view, traces
 
 
 def control(scenario: Scenario) -> None:
@@ -48,8 +49,12 @@ def control(scenario: Scenario) -> None:
 
 def _report(scenario: Scenario, day: date) -> Callable[[], str]:
     """Makes the report later, in a thread that knows nothing of this session."""
-    subject = exhibits.Subject.of(scenario)
-    values, url, reader = link.widget_values(), link.explicit_url(), language.current()
+    values = link.widget_values()
+    subject = replace(
+        exhibits.Subject.of(scenario),
+        service=service_view.later(scenario, values, traces.given()),
+    )
+    url, reader = link.explicit_url(), language.current()
 
     def make() -> str:
         words.speak(language.catalogue(reader).gettext)

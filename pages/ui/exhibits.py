@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from calc import Scenario, decode, link, memory, prefill, roofline, sharding, variants
+from calc import (
+    Scenario,
+    decode,
+    memory,
+    precision,
+    prefill,
+    roofline,
+    serving,
+    sharding,
+    variants,
+)
+from calc.link import SLIDES
 from calc.words import marked, say
 from pages.ui import (
     capacity_figures,
@@ -18,40 +29,58 @@ from pages.ui import (
     figures,
     kv_view,
     kv_words,
+    link,
     pinned,
     prefill_figures,
     prefill_words,
+    quantization_tables,
+    quantization_words,
+    service_figures,
+    service_view,
+    service_words,
     sharding_figures,
     sharding_words,
     speculation_view,
     speculation_words,
     tables,
     text,
+    traces,
 )
 from pages.ui.pinned import Contender
-from presets import models
+from presets import formats, models
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A chart, what it says for a reader who cannot see it, and the verdict beside it."""
+    """A chart, what it says for a reader who cannot see it, and the verdict beside it.
+
+    No chart where there is nothing to draw: then the sentence says why.
+    """
 
     sentence: str
-    chart: figures.Chart
+    chart: figures.Chart | None
     alt: str
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is shown: the sidebar's scenario, and beside it those that are pinned."""
+    """What is shown: the sidebar's scenario, and beside it those that are pinned.
+
+    `service` simulates its traffic, and raises a ServingError where that cannot be.
+    """
 
     scenario: Scenario
     contenders: Sequence[Contender]
+    service: Callable[[], service_view.View]
 
     @classmethod
     def of(cls, scenario: Scenario) -> Subject:
-        """With the pins that the link holds."""
-        return cls(scenario, pinned.contenders(scenario)[0])
+        """With the pins and the traffic that the link holds."""
+        return cls(
+            scenario,
+            pinned.contenders(scenario)[0],
+            lambda: service_view.view(scenario, link.widget_values(), traces.given()),
+        )
 
     def offered(self) -> list[str]:
         """The exhibits that there is something to show for."""
@@ -149,6 +178,23 @@ def _capacity(subject: Subject) -> Exhibit:
     )
 
 
+def _quantization(subject: Subject) -> Exhibit:
+    s = subject.scenario
+    changed = {
+        switch: precision.switched(s, switch, formats[precision.suggestion(s, switch, formats)])
+        for switch in precision.SWITCHES
+    }
+    now, then = precision.figures(s), {key: precision.figures(one) for key, one in changed.items()}
+    names = quantization_tables.names(changed)
+    drawn = {say("now"): s, **{names[switch]: one for switch, one in changed.items()}}
+    curves = [compare_figures.Curve.of(Contender(name, one, {})) for name, one in drawn.items()]
+    return Exhibit(
+        quantization_words.verdict(s, changed, now, then),
+        compare_figures.frontiers(curves, []),
+        say("The frontiers of all scenarios: {names}.", names=text.listed(drawn)),
+    )
+
+
 def _cost(subject: Subject) -> Exhibit:
     s = subject.scenario
     step, largest = decode.step_time(s), int(memory.max_batch(s))
@@ -160,6 +206,27 @@ def _cost(subject: Subject) -> Exhibit:
         cost_figures.frontier(s, batches, largest, money=True),
         say("USD per million output tokens against time per token."),
     )
+
+
+def _serving(subject: Subject) -> Exhibit:
+    try:
+        view = subject.service()
+    except serving.ServingError as error:
+        return Exhibit(service_words.cannot(str(error)), None, "")
+    shown = view.shown
+    if shown is None:
+        problem = view.problems.get(view.plan.shown, say("Its simulation was stopped."))
+        return Exhibit(service_words.cannot(problem), None, "")
+    if not shown.run.finished.any():
+        return Exhibit(service_words.verdict(view, shown), None, "")
+    return Exhibit(
+        service_words.verdict(view, shown),
+        service_figures.distribution(
+            view.outcomes, lambda run: run.ttft, say("Time to first token (s)"),
+            view.plan.limits.ttft,
+        ),
+        say("Share of requests within a time to first token, for all policies."),
+    )  # fmt: skip
 
 
 def _speculation(subject: Subject) -> Exhibit:
@@ -191,9 +258,11 @@ EXHIBITS: Mapping[str, Entry] = {
     "kv-cache": Entry(marked("How large is the KV cache?"), _kv_cache),
     "prefill": Entry(marked("How long until the first token?"), _prefill),
     "sharding": Entry(marked("How wide may it be sharded?"), _sharding),
+    "quantization": Entry(marked("What does precision buy?"), _quantization),
     "cost": Entry(marked("What does a million tokens cost?"), _cost),
+    "serving": Entry(marked("What does the service keep?"), _serving),
     "speculation": Entry(marked("Does speculative decoding pay?"), _speculation),
     "compare": Entry(marked("Which is better, and why?"), _compare),
 }
 
-assert tuple(EXHIBITS) == link.SLIDES
+assert tuple(EXHIBITS) == SLIDES

@@ -48,7 +48,8 @@ def show(scenario: Scenario) -> None:
     st.title(say(entry.title), anchor=False)
     with st.container(key="present-sentence"):
         st.markdown(shown.sentence)
-    figures.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
+    if shown.chart:
+        figures.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
     st.caption(tables.summary(scenario))
     registered("present.js")(key=_KEYS, on_pressed_change=lambda: _pressed(offered))
 

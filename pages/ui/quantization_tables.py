@@ -31,6 +31,14 @@ _ROWS: Mapping[str, tuple[str, Callable[[float], str]]] = {
 EXPLAINED = tuple(_ROWS)
 
 
+def names(changed: Mapping[str, Scenario]) -> dict[str, str]:
+    """Each switched scenario as it is called in charts."""
+    return {
+        switch: say("{what} in {format}", what=say(LABELS[switch]), format=getattr(then, switch).id)
+        for switch, then in changed.items()
+    }
+
+
 def moves(
     changed: Mapping[str, Scenario],
     now: precision.Figures,

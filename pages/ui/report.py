@@ -17,9 +17,9 @@ import jinja2
 from markdown_it import MarkdownIt
 from plotly.offline import get_plotlyjs
 
-from calc import Scenario, cost, decode, link, memory, roofline
+from calc import Scenario, cost, decode, link, memory, roofline, serving
 from calc.explain import EXPLANATIONS
-from calc.scenario import SCHEMA, Quantity
+from calc.scenario import SCHEMA, Field, Quantity
 from calc.words import say
 from pages.ui import (
     checklist,
@@ -28,6 +28,8 @@ from pages.ui import (
     exhibits,
     explained,
     palette,
+    service_view,
+    service_words,
     tables,
     text,
 )
@@ -104,22 +106,15 @@ def sections(subject: exhibits.Subject, values: Mapping[str, object]) -> list[Se
             tables.memory_sentence(memory.ledger(s)),
         ],
     )
-    parts = [first, _scenario(values)]
+    note = say("What differs from the defaults is set in bold.")
+    parts = [first, Section(say("Scenario"), [note], _settings(SCHEMA, values))]
     for id in subject.offered():
         entry = exhibits.EXHIBITS[id]
         shown = entry.build(subject)
-        parts.append(
-            Section(
-                say(entry.title),
-                [shown.sentence],
-                chart=shown.chart.to_json().replace(palette.INK, palette.ink(dark=False)),
-                alt=shown.alt,
-                height=shown.chart.layout["height"],
-            )
-        )
+        parts.append(_exhibited(say(entry.title), shown))
     if len(subject.contenders) > 1:
         parts += _comparison(subject)
-    parts += [_breakdown(s, step), _explanation(s), *_sources(s)]
+    parts += [*_service(subject, values), _breakdown(s, step), _explanation(s), *_sources(s)]
     parts.append(
         Section(
             say("Before it is deployed"),
@@ -130,16 +125,47 @@ def sections(subject: exhibits.Subject, values: Mapping[str, object]) -> list[Se
     return parts
 
 
-def _scenario(values: Mapping[str, object]) -> Section:
+def _exhibited(title: str, shown: exhibits.Exhibit) -> Section:
+    if shown.chart is None:
+        return Section(title, [shown.sentence])
+    return Section(
+        title,
+        [shown.sentence],
+        chart=shown.chart.to_json().replace(palette.INK, palette.ink(dark=False)),
+        alt=shown.alt,
+        height=shown.chart.layout["height"],
+    )
+
+
+def _settings(fields: Sequence[Field], values: Mapping[str, object]) -> Table:
     head = [say("Setting"), say("Value"), say("Unit"), say("In links")]
     rows = []
-    for one in SCHEMA:
+    for one in fields:
         value = link.dump_value(one, values[one.name])
         written = f"**{text.plain(value)}**" if values[one.name] != one.default else value
         unit = say(one.unit) if isinstance(one, Quantity) else ""
         rows.append([text.plain(say(one.label)), written, text.plain(unit), f"`{one.key}`"])
-    note = say("What differs from the defaults is set in bold.")
-    return Section(say("Scenario"), [note], Table(head, rows))
+    return Table(head, rows)
+
+
+def _service(subject: exhibits.Subject, values: Mapping[str, object]) -> list[Section]:
+    """The traffic that was simulated, and the latencies of the policy that is shown."""
+    parts = [Section(say("Traffic and service"), table=_settings(serving.plan.FIELDS, values))]
+    try:
+        view = subject.service()
+    except serving.ServingError:
+        return parts
+    if view.shown is not None:
+        said = service_words.described(view.traffic)
+        table = _turned(service_words.percentiles(view.shown.figures))
+        parts.append(
+            Section(
+                say("Latencies, {policy}", policy=service_view.name(view.plan.shown)),
+                [said],
+                table,
+            )
+        )
+    return parts
 
 
 def _breakdown(s: Scenario, step: decode.StepTime) -> Section:

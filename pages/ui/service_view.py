@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -68,16 +69,46 @@ def view(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -
     ServingError
         If traffic or plan cannot be.
     """
-    of = _asked(scenario, values, trace)
-    found: _Found | None = st.session_state.get(_KEPT)
-    if found is None or found.of != of:
-        traffic = trace or serving.requested(values, scenario)
-        found = _Found(of, traffic, serving.planned(values, scenario))
-        st.session_state[_KEPT] = found
+    found = _found(scenario, values, trace, st.session_state.get(_KEPT))
+    st.session_state[_KEPT] = found
     _simulate(scenario, found)
-    known = {id: found.outcomes[id] for id in found.plan.deployments if id in found.outcomes}
+    return found.view()
+
+
+def later(
+    scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None
+) -> Callable[[], View]:
+    """What simulates where there is no page, from what this session knows already.
+
+    Raises
+    ------
+    ServingError
+        If traffic or plan cannot be; by what is returned.
+    """
+    kept = st.session_state.get(_KEPT)
+
+    @cache
+    def make() -> View:
+        found = _found(scenario, values, trace, kept)
+        found = replace(found, outcomes={**found.outcomes}, problems={**found.problems})
+        clock = _clock(scenario, found.traffic, found.plan)
+        for policy in found.left:
+            _run(scenario, found, policy, clock, None)
+        return found.view()
+
+    return make
+
+
+def _found(
+    scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None, kept: _Found | None
+) -> _Found:
+    """What was found before, or a fresh start."""
+    of = _asked(scenario, values, trace)
+    if kept is not None and kept.of == of:
+        return kept
     independent = trace is None and values["arrivals"] == "poisson" and values["turns"] == 1
-    return View(found.traffic, found.plan, known, found.problems, independent)
+    traffic = trace or serving.requested(values, scenario)
+    return _Found(of, traffic, serving.planned(values, scenario), independent)
 
 
 def _asked(scenario: Scenario, values: Mapping[str, Any], traffic: Traffic | None) -> Any:
@@ -93,6 +124,7 @@ class _Found:
     of: Any
     traffic: Traffic
     plan: Plan
+    independent: bool
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     stopped: bool = False
@@ -103,6 +135,11 @@ class _Found:
         known = {*self.outcomes, *self.problems}
         order = sorted(self.plan.deployments, key=lambda id: id != self.plan.shown)
         return [id for id in order if id not in known]
+
+    def view(self) -> View:
+        """As far as it is known, in the order of the policies."""
+        known = {id: self.outcomes[id] for id in self.plan.deployments if id in self.outcomes}
+        return View(self.traffic, self.plan, known, self.problems, self.independent)
 
     def stop(self) -> None:
         """Leave the rest out."""
@@ -127,16 +164,27 @@ def _simulate(scenario: Scenario, found: _Found) -> None:
         told = None
         if _work(found.traffic, scenario) * of > _LONG:
             told = _progress(place, found, (of - len(found.left)) / of, name(policy))
-        try:
-            run = serving.simulate(
-                scenario, found.traffic, found.plan.deployments[policy], memory=found.plan.memory,
-                relief=found.plan.relief, prefix=found.plan.prefix, clock=clock, progress=told,
-            )  # fmt: skip
-        except serving.ServingError as error:
-            found.problems[policy] = str(error)
-        else:
-            found.outcomes[policy] = Outcome(run, serving.summary(run, found.plan.limits))
+        _run(scenario, found, policy, clock, told)
     place.empty()
+
+
+def _run(
+    scenario: Scenario,
+    found: _Found,
+    policy: str,
+    clock: serving.Clock,
+    told: Callable[[float], None] | None,
+) -> None:
+    """Simulate one policy; `told` is called with the share that is done."""
+    try:
+        run = serving.simulate(
+            scenario, found.traffic, found.plan.deployments[policy], memory=found.plan.memory,
+            relief=found.plan.relief, prefix=found.plan.prefix, clock=clock, progress=told,
+        )  # fmt: skip
+    except serving.ServingError as error:
+        found.problems[policy] = str(error)
+    else:
+        found.outcomes[policy] = Outcome(run, serving.summary(run, found.plan.limits))
 
 
 def _progress(

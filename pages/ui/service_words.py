@@ -14,6 +14,11 @@ from pages.ui import sortable, text
 from pages.ui.service_view import Loads, Outcome, View, name, seconds
 
 
+def cannot(reason: str) -> str:
+    """In place of the verdict."""
+    return say("**This cannot be served.** {reason}", reason=text.plain(reason))
+
+
 def verdict(view: View, shown: Outcome) -> str:
     """How many of the requests were answered in time, and what the best policy would do."""
     limits, figures = view.plan.limits, shown.figures
