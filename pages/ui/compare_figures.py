@@ -111,12 +111,14 @@ def _overlay(
         name = text.plain_html(curve.name)
         legend.append(figures.key(name, colour, "━━"))
         batch = curve.sweep.batch
+        # Wider below, so that where curves coincide all are seen.
+        wider = 2.0 * (1 - i / max(len(curves) - 1, 1))
         beyond = batch > curve.largest
         beyond[:-1] |= batch[1:] > curve.largest
         template = f"{name}<br>{say('batch {n}', n='%{text}')}<br>{hover}"
         for part, dash, width in (
-            (batch <= curve.largest, "solid", 2.5),
-            (beyond, "dot", 1.5),
+            (batch <= curve.largest, "solid", 2.0 + wider),
+            (beyond, "dot", 1.5 + 0.6 * wider),
         ):
             data.append({
                 "type": "scatter", "mode": "lines", "name": name,
@@ -130,7 +132,8 @@ def _overlay(
             "x": [float(x(curve.here))], "y": [float(y(curve.here))],
             "text": [f"{float(curve.here.batch):,.0f}"],
             "customdata": [_STRIDE * i + float(curve.here.batch)], "hovertemplate": template,
-            "marker": {"size": 11, "color": colour, "line": {"color": palette.INK, "width": 1.5}},
+            "marker": {"size": 10 + wider, "color": colour,
+                       "line": {"color": palette.INK, "width": 1.5}},
         })  # fmt: skip
     rows = figures.wrapped(legend)
     note = say("dot: its batch; dotted: does not fit")
