@@ -58,8 +58,10 @@ def test_terms_that_moved_add_up() -> None:
     assert abs(grown[0][1]) == max(abs(change) for _, change in grown)
 
 
-def compared(*held: Pin) -> AppTest:
+def compared(*held: Pin, **query: str) -> AppTest:
     at = AppTest.from_file(str(APP), default_timeout=60)
+    for key, value in query.items():
+        at.query_params[key] = value
     if held:
         at.query_params["pins"] = pins.write(held)
     at.run()
@@ -79,6 +81,13 @@ def test_without_a_pin_the_page_says_how() -> None:
     assert not at.exception
     [pin] = pins.read(at.session_state["pins"])[0]
     assert pin == Pin("llama-3-70b 16×tpu-v5e int8", "")
+
+
+def test_a_suggested_name_tells_what_differs() -> None:
+    at = compared(b="64", kv="bf16")
+    at.button(key="pin-first").click().run()
+    [pin] = pins.read(at.session_state["pins"])[0]
+    assert pin.name == "llama-3-70b 16×tpu-v5e int8 KV cache bf16 batch 64"
 
 
 def test_scenarios_stand_side_by_side() -> None:

@@ -11,7 +11,8 @@ import streamlit as st
 from calc import Scenario, link, pins
 from calc import scenario as scenarios
 from calc.pins import Pin
-from calc.words import say
+from calc.scenario import SCHEMA
+from calc.words import inside, say
 from pages.ui import sidebar, text
 from pages.ui.link import PRESETS, of_pin, widget_values
 
@@ -91,9 +92,15 @@ def control() -> None:
 def suggestion() -> str:
     """A name for the sidebar's scenario: what tells it from the defaults."""
     values = widget_values()
-    return " ".join(
-        [values["model"], f"{values['n_chips']}×{values['chip']}", values["weight_format"]]
-    )[: pins.LONGEST_NAME]
+    told = ("model", "n_chips", "chip", "weight_format")
+    other = [
+        f"{inside(field.label)} {link.dump_value(field, values[field.name])}"
+        for field in SCHEMA
+        if field.name not in told and values[field.name] != field.default
+    ]
+    machine = f"{values['n_chips']}×{values['chip']}"
+    name = " ".join([values["model"], machine, values["weight_format"], *other])
+    return name[: pins.LONGEST_NAME]
 
 
 def add(name: str = "") -> None:
