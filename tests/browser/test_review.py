@@ -19,6 +19,7 @@ from browser.test_app import (
     serious,
     visit,
 )
+from calc.link import SLIDES
 
 PINS = [
     ["half <b>the</b> chips", "n=8"],
@@ -136,8 +137,9 @@ def test_the_report_opens_without_a_network(
     report.on("pageerror", lambda error: asked.append(str(error)))
     report.goto(file.as_uri())
     expect(report.locator(".js-plotly-plot .main-svg").first).to_be_visible()
-    expect(report.locator(".js-plotly-plot")).to_have_count(9)
+    expect(report.locator(".js-plotly-plot")).to_have_count(len(SLIDES))
     expect(report.get_by_text("One decode step takes 8.57 ms").first).to_be_visible()
+    expect(report.get_by_text("Of 400 requests continuous batching answers 86 %")).to_be_visible()
     expect(report.locator("pre")).to_contain_text("max(")
     expect(report.get_by_text("half <b>the</b> chips").first).to_be_visible()
     assert asked == [file.as_uri()]
