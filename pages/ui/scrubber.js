@@ -16,10 +16,8 @@ function charts(names) {
 
 const dim = (yes) => document.body.classList.toggle("ledger-scrubbing", yes);
 
-// One frame, on axes that hold all of them where the hand may go anywhere. What was on its way when
-// another change came may never have arrived: then it is asked for again.
-function play(host, row, index, wide) {
-  reach(host, row);
+// One frame, on axes that hold all of them where the hand may go anywhere.
+function play(row, index, wide) {
   const frame = row.family?.frames[index];
   if (!frame) return;
   const names = Object.keys(frame.charts);
@@ -51,11 +49,26 @@ function restore(row) {
   frame.metrics.forEach((text, i) => write(cards[i], text));
 }
 
-// Asks for the family, once until something is answered.
+// Asks for the family, once until something is answered; while Python works it waits, since a
+// message between would take the place of the browser's way back.
 function reach(host, row) {
   if (row.family || row.asked) return;
-  row.asked = true;
-  host.tell("wanted", row.shown.key);
+  row.asked = row.waits = true;
+  whenIdle(() => {
+    row.waits = false;
+    if (!row.family && host.isConnected) host.tell("wanted", row.shown.key);
+  });
+}
+
+function whenIdle(then) {
+  const app = document.querySelector("[data-testid=stApp]");
+  if (app?.dataset.testScriptState !== "running") return then();
+  const watch = new MutationObserver(() => {
+    if (app.dataset.testScriptState === "running") return;
+    watch.disconnect();
+    then();
+  });
+  watch.observe(app, { attributeFilter: ["data-test-script-state"] });
 }
 
 // Any number of moves make one frame.
@@ -81,8 +94,9 @@ function build(host, shown) {
   row.input.addEventListener("focus", () => reach(host, row));
   row.input.addEventListener("pointerdown", () => { row.held = true; });
   row.input.addEventListener("input", () => {
+    reach(host, row);
     word(row);
-    soon(row, () => play(host, row, row.input.valueAsNumber, true));
+    soon(row, () => play(row, row.input.valueAsNumber, true));
   });
   row.input.addEventListener("change", () => {
     if (row.input.valueAsNumber !== row.shown.index) {
@@ -114,11 +128,16 @@ function follow(host) {
   const listen = (name, then) => document.addEventListener(name, then, { signal: gone.signal, capture: true });
   listen("pointerover", near);
   listen("focusin", near);
-  listen("pointerdown", () => { host.dragging = true; });
-  listen("pointerup", () => { host.dragging = false; });
+  listen("keydown", near);
+  listen("pointerdown", (event) => {
+    host.dragging = true;
+    near(event);
+  });
+  for (const end of ["pointerup", "pointercancel"]) listen(end, () => { host.dragging = false; });
   const moves = new MutationObserver((changes) => {
     for (const { target } of changes) {
-      const row = within(target);
+      // What Python or the way back moves is in nobody's hand.
+      const row = (host.dragging || target === document.activeElement) && within(target);
       if (row) soon(row, () => moved(host, row, target));
     }
   });
@@ -137,7 +156,7 @@ function moved(host, row, slider) {
     row.ahead = undefined;
   } else {
     // Steps of a key stay on the axes that are there, which the answer widens where it must.
-    play(host, row, index, host.dragging);
+    play(row, index, host.dragging);
     row.ahead = index;
   }
 }
@@ -157,15 +176,15 @@ function fill(host, row, shown, colour) {
   }
   row.colour = colour;
   row.shown = shown;
-  row.asked = false;
+  row.asked = row.waits;
   row.name.textContent = shown.label;
   row.input.max = shown.words.length - 1;
   // A late answer must not pull the thumb from the hand.
-  if (row.held) play(host, row, row.input.valueAsNumber, true);
+  if (row.held) play(row, row.input.valueAsNumber, true);
   else row.input.value = shown.index;
   word(row);
   if (row.ahead === undefined) return;
-  if (row.family && row.ahead !== shown.index) play(host, row, row.ahead, host.dragging);
+  if (row.family && row.ahead !== shown.index) play(row, row.ahead, host.dragging);
   else {
     row.ahead = undefined;
     dim(false);
