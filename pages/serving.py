@@ -52,6 +52,7 @@ with st.grid(2, min_column_width=400):
     figures.show(
         service_figures.timeline(shown.run, min(DRAWN, len(view.traffic))),
         key="service-timeline",
+        revision=f"timeline-{view.plan.shown}",
         alt=say("What the first requests did: waiting, reading, decoding, put out."),
     )
     figures.show(

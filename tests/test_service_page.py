@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,22 @@ def test_the_same_link_gives_the_same_run() -> None:
     first, second = page(seed="7", qps="1.5"), page(seed="7", qps="1.5")
     assert words(first) == words(second)
     assert words(first) != words(page(seed="8", qps="1.5"))
+
+
+def test_each_pool_has_its_rows() -> None:
+    at = page(pol="disaggregated", req="40")
+    chart = json.loads(json.loads(at.get("bidi_component")[0].proto.json)["spec"])
+    assert [chart["layout"][axis]["title"]["text"] for axis in ("yaxis", "yaxis2")] == [
+        "Request, prefill pool",
+        "Request, decode pool",
+    ]
+    pools: dict[str, set[str]] = {trace["yaxis"]: set() for trace in chart["data"]}
+    for trace in chart["data"]:
+        pools[trace["yaxis"]].add(trace["name"])
+    assert "reading the prompt" in pools["y"] - pools["y2"]
+    assert "decoding" in pools["y2"] - pools["y"]
+    whole = json.loads(json.loads(page(req="40").get("bidi_component")[0].proto.json)["spec"])
+    assert "yaxis2" not in whole["layout"]
 
 
 def test_the_presentation_shows_the_service() -> None:

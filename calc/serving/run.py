@@ -39,9 +39,9 @@ class Intervals:
         """Those of the first so many requests."""
         return self._where(self.request < requests)
 
-    def on(self, replica: int) -> Intervals:
-        """Those of one replica."""
-        return self._where(self.replica == replica)
+    def on(self, *replicas: int) -> Intervals:
+        """Those of some replicas."""
+        return self._where(np.isin(self.replica, replicas))
 
     def _where(self, at: NDArray[np.bool_]) -> Intervals:
         return Intervals(
@@ -142,6 +142,11 @@ class Run:
     reread: int
     stopped: bool
     notices: tuple[str, ...]
+
+    @property
+    def readers(self) -> int:
+        """Replicas that only read prompts: the first so many, which hand out no cache."""
+        return len(self.names) - len(self.memory)
 
     @property
     def finished(self) -> NDArray[np.bool_]:

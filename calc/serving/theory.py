@@ -124,10 +124,8 @@ def beside(
         pairs["static"] = static_slots(runs["static"], slots)
     if "disaggregated" in runs:
         apart = runs["disaggregated"]
-        # Those that only read hand out no cache.
-        readers = len(apart.names) - len(apart.memory)
         if independent:
-            pairs["wait"] = prompt_wait(apart, readers)
+            pairs["wait"] = prompt_wait(apart, apart.readers)
         pairs["servers"] = servers(apart)
     pairs["retired"] = retired(runs[shown])
     pairs["held"] = held(runs[shown], memory)

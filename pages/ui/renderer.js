@@ -258,8 +258,13 @@ async function preview(host, frame, ranges) {
   const legend = takeLegend(drawn);
   if (frame.data.length === host.data.length) {
     const shown = frame.data.map((_, i) => i).filter((i) => host.data[i].visible !== false);
+    // Frames are large and few are played: arrays are decoded when their turn comes.
+    const points = ({ ...trace }) => {
+      for (const name of Object.keys(trace)) trace[name] = decoded(trace[name]);
+      return trace;
+    };
     plotly.animate(
-      host, { data: shown.map((i) => frame.data[i]), traces: shown },
+      host, { data: shown.map((i) => points(frame.data[i])), traces: shown },
       { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } },
     );
   }

@@ -3,13 +3,6 @@
 
 const ink = (node) => getComputedStyle(node).getPropertyValue("--st-text-color").trim();
 
-// Frames are large and few are played: arrays are decoded when their turn comes.
-function decoded(value) {
-  if (!value?.bdata) return value;
-  const bytes = Uint8Array.from(atob(value.bdata), (char) => char.charCodeAt(0));
-  return new (value.dtype === "f4" ? Float32Array : Float64Array)(bytes.buffer);
-}
-
 function charts(names) {
   return names.map((name) => document.querySelector(`.ledger-plot[data-chart="${CSS.escape(name)}"]`));
 }
@@ -22,21 +15,20 @@ function play(row, index, wide) {
   if (!frame) return;
   const names = Object.keys(frame.charts);
   charts(names).forEach((chart, i) => {
-    const { data, shapes } = frame.charts[names[i]];
-    const points = data.map((trace) =>
-      Object.fromEntries(Object.entries(trace).map(([name, value]) => [name, decoded(value)])));
-    chart?.preview?.({ data: points, shapes }, wide ? row.family.ranges[names[i]] : null);
+    chart?.preview?.(frame.charts[names[i]], wide ? row.family.ranges[names[i]] : null);
   });
-  const cards = document.querySelectorAll("[data-testid=stMetricValue]");
-  frame.metrics.forEach((text, i) => write(cards[i], text));
+  write(frame.metrics);
   // Sentences wait for the release: they are not of the moment.
   dim(true);
 }
 
-// Into the text that is there: the node stays Streamlit's.
-function write(card, text) {
-  const words = card && document.createTreeWalker(card, NodeFilter.SHOW_TEXT).nextNode();
-  if (words) words.data = text;
+// Into the text of the cards that is there: the nodes stay Streamlit's.
+function write(metrics) {
+  const cards = document.querySelectorAll("[data-testid=stMetricValue]");
+  metrics.forEach((text, i) => {
+    const words = cards[i] && document.createTreeWalker(cards[i], NodeFilter.SHOW_TEXT).nextNode();
+    if (words) words.data = text;
+  });
 }
 
 // Back to what Python knows.
@@ -45,8 +37,7 @@ function restore(row) {
   if (!row.family) return;
   const frame = row.family.frames[row.shown.index];
   charts(Object.keys(frame.charts)).forEach((chart) => chart?.restore?.());
-  const cards = document.querySelectorAll("[data-testid=stMetricValue]");
-  frame.metrics.forEach((text, i) => write(cards[i], text));
+  write(frame.metrics);
 }
 
 // Asks for the family, once until something is answered; while Python works it waits, since a

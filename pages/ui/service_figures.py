@@ -29,42 +29,59 @@ STATES = {
 _COLOURS = dict(zip(
     ("static", "dynamic", "continuous", "chunked", "disaggregated"), kv_figures.LINES, strict=False
 ))  # fmt: skip
+# Of the panels of a chart, from the top: what plotly.js calls their axis in a trace, in a layout.
+_AXES = (("y", "yaxis"), ("y2", "yaxis2"))
+# Their heights, by how many there are.
+_PANELS = {1: [[0.0, 1.0]], 2: [[0.53, 1.0], [0.0, 0.47]]}
 # Points of a curve that a screen can tell apart.
 _POINTS = 400
 
 
 def timeline(run: Run, requests: int) -> figures.Chart:
-    """What the first requests did and when, one row each, in the order of arrival."""
+    """What the first requests did and when, one row each, in the order of arrival.
+
+    Where other replicas read than decode, each pool has its own rows, one below the other.
+    """
     first = run.intervals.upto(requests)
+    pools = {say("Request"): first}
+    if run.readers:
+        pools = {
+            say("Request, prefill pool"): first.on(*range(run.readers)),
+            say("Request, decode pool"): first.on(*range(run.readers, len(run.names))),
+        }
     data = []
-    legend = []
-    for state, look in STATES.items():
-        part = first.of(state)
-        if not part.request.size:
-            continue
-        label = say(look.label)
-        legend.append(figures.key(label, look.colour, "■"))
-        data.append({
-            "type": "bar", "orientation": "h", "name": label, "y": part.request + 1.0,
-            "base": part.start, "x": part.end - part.start, "width": 0.8,
-            "customdata": [run.names[i] for i in part.replica],
-            "marker": {"color": look.colour, "line": {"width": 0}},
-            "hovertemplate": figures.hovered(
-                say("request {n}", n="%{y:.0f}"), label, "%{x:.3~r} s", beside="%{customdata}"
-            ),
-        })  # fmt: skip
+    legend = {}
+    for pool, (axis, _) in zip(pools.values(), _AXES, strict=False):
+        for state, look in STATES.items():
+            part = pool.of(state)
+            if not part.request.size:
+                continue
+            label = say(look.label)
+            legend[label] = figures.key(label, look.colour, "■")
+            data.append({
+                "type": "bar", "orientation": "h", "name": label, "y": part.request + 1.0,
+                "base": part.start, "x": part.end - part.start, "width": 0.8,
+                "yaxis": axis, "customdata": [run.names[i] for i in part.replica],
+                "marker": {"color": look.colour, "line": {"width": 0}},
+                "hovertemplate": figures.hovered(
+                    say("request {n}", n="%{y:.0f}"), label, "%{x:.3~r} s", beside="%{customdata}"
+                ),
+            })  # fmt: skip
     last = float(first.end.max(initial=0.0)) or 1.0
-    rows = figures.wrapped(legend)
+    rows = figures.wrapped(list(legend.values()))
     layout = {
         **kv_figures.frame(56, legend_rows=len(rows)),
         "height": 400, "barmode": "overlay", "bargap": 0,
         "xaxis": {"title": {"text": say("Time (s)"), "standoff": 8}, "range": [0, 1.02 * last],
-                  "automargin": False, "nticks": 7},
-        "yaxis": {"title": {"text": say("Request")}, "range": [requests + 0.6, 0.4],
-                  "automargin": False, "dtick": max(1, round(requests / 8)), "tick0": 0,
-                  "showgrid": False},
+                  "automargin": False, "nticks": 7, "anchor": _AXES[len(pools) - 1][0]},
         "shapes": [figures.legend(*rows)],
     }  # fmt: skip
+    for title, (_, axis), domain in zip(pools, _AXES, _PANELS[len(pools)], strict=False):
+        layout[axis] = {
+            "title": {"text": title}, "range": [requests + 0.6, 0.4], "automargin": False,
+            "dtick": max(1, round(len(pools) * requests / 8)), "tick0": 0, "showgrid": False,
+            "domain": domain,
+        }  # fmt: skip
     return figures.figure(data, layout)
 
 
