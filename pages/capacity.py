@@ -14,6 +14,7 @@ from pages.ui import (
     figures,
     layout_words,
     packing_bench,
+    tabs,
     text,
 )
 from pages.ui.frame import current_scenario, header, metrics
@@ -55,10 +56,9 @@ with st.grid(2, min_column_width=400):
         alt=say("Sequences that memory holds against context; {n:,} at this context.", n=largest),
     )
 
-smallest, everywhere, packed = st.tabs(
+smallest, everywhere, packed = tabs.show(
+    "capacity-tabs",
     [say("Smallest topologies"), say("Every chip"), say("Replica packing")],
-    key="capacity-tabs",
-    on_change="rerun",
 )
 if smallest.open:
     with smallest:

@@ -19,6 +19,7 @@ from pages.ui import (
     scrubber,
     sweeps,
     tables,
+    tabs,
     text,
 )
 from pages.ui.frame import current_scenario, header, metrics
@@ -91,10 +92,9 @@ with charts:
         alt=say("KV cache per sequence against context for the variants and the chosen models."),
     )
 
-fit, intensity, layers, paged = st.tabs(
+fit, intensity, layers, paged = tabs.show(
+    "kv-tabs",
     [say("What fits"), say("Intensity"), say("Layers"), say("Paging")],
-    key="kv-tabs",
-    on_change="rerun",
 )
 if fit.open:
     with fit:

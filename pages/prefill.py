@@ -13,6 +13,7 @@ from pages.ui import (
     prefill_figures,
     prefill_tables,
     prefill_words,
+    tabs,
     text,
 )
 from pages.ui.frame import current_scenario, header, metrics
@@ -57,10 +58,9 @@ with st.grid(2, min_column_width=400):
     )
 st.caption(prefill_tables.chunk_sentence(scenario))
 
-work, cached, split = st.tabs(
+work, cached, split = tabs.show(
+    "prefill-tabs",
     [say("FLOPs per layer"), say("Prefix cache"), say("Separate prefill servers")],
-    key="prefill-tabs",
-    on_change="rerun",
 )
 if work.open:
     with work:

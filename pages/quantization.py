@@ -14,6 +14,7 @@ from pages.ui import (
     quantization_figures,
     quantization_tables,
     quantization_words,
+    tabs,
     text,
 )
 from pages.ui.frame import current_scenario, header
@@ -66,10 +67,9 @@ with st.grid(3, min_column_width=260):
                 "Throughput per chip against time per token, now and with {change}.", change=name
             ),
         )
-moves, rounding, bits = st.tabs(
+moves, rounding, bits = tabs.show(
+    "quantization-tabs",
     [say("What moves"), say("Affine quantization"), say("Bits of every format")],
-    key="quantization-tabs",
-    on_change="rerun",
 )
 if moves.open:
     with moves:

@@ -14,6 +14,7 @@ from pages.ui import (
     service_load,
     service_view,
     service_words,
+    tabs,
     text,
     traces,
 )
@@ -65,7 +66,8 @@ with st.grid(2, min_column_width=400):
     )  # fmt: skip
 st.caption(service_words.described(view.traffic))
 
-compared, spread, time, load, theory, trace = st.tabs(
+compared, spread, time, load, theory, trace = tabs.show(
+    "service-tabs",
     [
         say("Policies"),
         say("Percentiles"),
@@ -74,8 +76,6 @@ compared, spread, time, load, theory, trace = st.tabs(
         say("Closed forms"),
         say("Trace"),
     ],
-    key="service-tabs",
-    on_change="rerun",
 )
 if compared.open:
     with compared:

@@ -6,7 +6,15 @@ import streamlit as st
 
 from calc import decode, sharding
 from calc.words import say
-from pages.ui import explained, figures, sharding_figures, sharding_tables, sharding_words, text
+from pages.ui import (
+    explained,
+    figures,
+    sharding_figures,
+    sharding_tables,
+    sharding_words,
+    tabs,
+    text,
+)
 from pages.ui.frame import current_scenario, header, metrics
 
 scenario = sharding.with_links(current_scenario())
@@ -47,7 +55,8 @@ st.caption(
     )
 )
 
-layouts, axes, split, widths, held = st.tabs(
+layouts, axes, split, widths, held = tabs.show(
+    "sharding-tabs",
     [
         say("Layouts"),
         say("Axes and rings"),
@@ -55,8 +64,6 @@ layouts, axes, split, widths, held = st.tabs(
         say("Legal widths"),
         say("Per chip"),
     ],
-    key="sharding-tabs",
-    on_change="rerun",
 )
 if layouts.open:
     with layouts:

@@ -16,6 +16,7 @@ from pages.ui import (
     speculation_words,
     sweeps,
     tables,
+    tabs,
 )
 from pages.ui.frame import current_scenario, header, metrics
 
@@ -46,10 +47,9 @@ with st.grid(2, min_column_width=400):
         alt=say("Speed-up against draft length; best {n} at this batch.", n=best_here),
     )
 
-length, budget, acceptance = st.tabs(
+length, budget, acceptance = tabs.show(
+    "speculation-tabs",
     [say("Acceptance and length"), say("Token budget"), say("Acceptance bench")],
-    key="speculation-tabs",
-    on_change="rerun",
 )
 if length.open:
     with length, st.grid(2, min_column_width=400):

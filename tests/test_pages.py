@@ -336,3 +336,18 @@ def test_speculation_page_warns_of_a_doubtful_draft() -> None:
 @pytest.mark.parametrize("model", models)
 def test_speculation_page_with_every_model(model: str) -> None:
     assert metrics(opened("pages/speculative.py", model=model))["Tokens per check"] == "3.36"
+
+
+def test_a_tab_stays_open_after_another_page_and_in_another_language() -> None:
+    def opened_tabs(test: AppTest) -> str:
+        assert not test.exception
+        label: str = test.session_state["capacity-tabs"]
+        return label
+
+    test = opened("pages/capacity.py")
+    test.session_state["capacity-tabs"] = "Every chip"
+    test.run()
+    test.switch_page("pages/prefill.py").run()
+    assert opened_tabs(test.switch_page("pages/capacity.py").run()) == "Every chip"
+    test.segmented_control(key="lang").set_value("zh").run()
+    assert opened_tabs(test.switch_page("pages/capacity.py").run()) == "所有芯片"
