@@ -111,9 +111,9 @@ IDS = frozenset(
     for id in (field.default, *(field.options if isinstance(field, Option) else ()))
 )
 WORD = re.compile(r"[A-Za-z]{3,}")
-# Markup, fields that plotly.js fills in, the link to share, and units.
+# Markup, fields that plotly.js fills in, the link to share, settings as it has them, and units.
 SKIPPED = re.compile(
-    r"<style>.*?</style>|<[^>]*>|%\{[^}]*\}|:material/\w+:|\?v=1&\S*|\b[kMGTPE]?FLOP\b|\btoken/[sJ]\b",
+    r"<style>.*?</style>|<[^>]*>|%\{[^}]*\}|:material/\w+:|\?v=1&\S*|\b[a-z]+=\S+|\b[kMGTPE]?FLOP\b|\btoken/[sJ]\b",
     re.DOTALL,
 )
 FORMULA = re.compile(r"(\$+).*?\1", re.DOTALL)

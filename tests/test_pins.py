@@ -87,7 +87,7 @@ def test_a_suggested_name_tells_what_differs() -> None:
     at = compared(b="64", kv="bf16")
     at.button(key="pin-first").click().run()
     [pin] = pins.read(at.session_state["pins"])[0]
-    assert pin.name == "llama-3-70b 16×tpu-v5e int8 KV cache bf16 batch 64"
+    assert pin.name == "llama-3-70b 16×tpu-v5e int8 kv=bf16 b=64"
 
 
 def test_scenarios_stand_side_by_side() -> None:

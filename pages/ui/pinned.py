@@ -12,7 +12,7 @@ from calc import Scenario, link, pins
 from calc import scenario as scenarios
 from calc.pins import Pin
 from calc.scenario import SCHEMA
-from calc.words import inside, say
+from calc.words import say
 from pages.ui import sidebar, text
 from pages.ui.link import PRESETS, of_pin, widget_values
 
@@ -90,17 +90,21 @@ def control() -> None:
 
 
 def suggestion() -> str:
-    """A name for the sidebar's scenario: what tells it from the defaults."""
+    """A name for the sidebar's scenario: what tells it from the defaults, as links write it."""
     values = widget_values()
     told = ("model", "n_chips", "chip", "weight_format")
     other = [
-        f"{inside(field.label)} {link.dump_value(field, values[field.name])}"
+        f"{field.key}={link.dump_value(field, values[field.name])}"
         for field in SCHEMA
         if field.name not in told and values[field.name] != field.default
     ]
     machine = f"{values['n_chips']}×{values['chip']}"
-    name = " ".join([values["model"], machine, values["weight_format"], *other])
-    return name[: pins.LONGEST_NAME]
+    name = " ".join([values["model"], machine, values["weight_format"]])[: pins.LONGEST_NAME]
+    for part in other:
+        # Whole, or not at all.
+        if len(name) + 1 + len(part) <= pins.LONGEST_NAME:
+            name += f" {part}"
+    return name
 
 
 def add(name: str = "") -> None:
