@@ -237,7 +237,8 @@ async function draw(host, shown) {
   }
 }
 
-const SHAPES_EVERY = 30; // ms
+// Of the time, shapes may take this share while points move.
+const SHAPES_SHARE = 0.2;
 
 // One frame of a scrub: points move without a redraw, shapes and words with them. Axes stay, or take
 // the ranges that hold all frames.
@@ -247,7 +248,7 @@ async function preview(host, frame, ranges) {
   if (!host.previewed) {
     host.previewed = true;
     host.widened = false;
-    host.shaped = 0;
+    host.resting = 0;
   }
   if (ranges && !host.widened) {
     host.widened = true;
@@ -257,26 +258,28 @@ async function preview(host, frame, ranges) {
   const drawn = { shapes: frame.shapes };
   const legend = takeLegend(drawn);
   if (frame.data.length === host.data.length) {
-    const shown = frame.data.map((_, i) => i).filter((i) => host.data[i].visible !== false);
-    // Frames are large and few are played: arrays are decoded when their turn comes.
-    const points = ({ ...trace }) => {
+    const moves = (trace, i) => host.data[i].visible !== false && Object.keys(trace).length > 0;
+    const shown = frame.data.map((_, i) => i).filter((i) => moves(frame.data[i], i));
+    // Frames are large and few are played: arrays are decoded when their turn first comes.
+    for (const trace of frame.data) {
       for (const name of Object.keys(trace)) trace[name] = decoded(trace[name]);
-      return trace;
-    };
-    plotly.animate(
-      host, { data: shown.map((i) => points(frame.data[i])), traces: shown },
+    }
+    if (shown.length) plotly.animate(
+      host, { data: shown.map((i) => frame.data[i]), traces: shown },
       { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } },
     );
   }
-  // Shapes cost a layout pass: every other frame is enough, and the last one.
+  // Shapes cost a layout pass: they follow as often as the machine can, and at the last.
   clearTimeout(host.later);
   const shape = () => {
-    host.shaped = performance.now();
+    const start = performance.now();
     plotly.relayout(host, drawn);
     drawLegend(host, legend);
+    host.resting = performance.now() + (performance.now() - start) / SHAPES_SHARE;
   };
-  if (performance.now() - host.shaped > SHAPES_EVERY) shape();
-  else host.later = setTimeout(shape, SHAPES_EVERY);
+  const rest = host.resting - performance.now();
+  if (rest > 0) host.later = setTimeout(shape, rest);
+  else shape();
 }
 
 function catchUp(host) {

@@ -127,15 +127,17 @@ def _family(slot: str, scrub: Scrub) -> dict[str, Any]:
 def encoded(views: Sequence[View]) -> str:
     """A family as the text that the scrubber plays.
 
-    Of each chart the moving arrays in single precision, its shapes, and axes wide enough for all.
+    Of each chart the arrays of what moves in single precision, its shapes, and axes wide enough for
+    all. A trace that stays is left out of the frames.
     """
+    moving = {name: _moving([view.charts[name] for view in views]) for name in views[0].charts}
     frames = [
         {
             "charts": {
                 name: {
                     "data": [
-                        {part: _single(trace[part]) for part in _MOVES if part in trace}
-                        for trace in chart.data
+                        {p: _single(trace[p]) for p in _MOVES if p in trace} if moves else {}
+                        for trace, moves in zip(chart.data, moving[name], strict=False)
                     ],
                     "shapes": chart.layout.get("shapes", []),
                 }
@@ -147,6 +149,23 @@ def encoded(views: Sequence[View]) -> str:
     ]
     ranges = {name: _axes([view.charts[name] for view in views]) for name in views[0].charts}
     return json.dumps(figures.plain({"frames": frames, "ranges": ranges}), allow_nan=False)
+
+
+def _moving(charts: Sequence[figures.Chart]) -> list[bool]:
+    """Of each trace, whether it is not the same in all of the charts."""
+    if len({len(chart.data) for chart in charts}) > 1:
+        return [True] * max(len(chart.data) for chart in charts)
+    return [_moves(traces) for traces in zip(*(chart.data for chart in charts), strict=True)]
+
+
+def _moves(traces: Sequence[Mapping[str, Any]]) -> bool:
+    first = traces[0]
+    return any(
+        not np.array_equal(trace[part], first[part])
+        for part in _MOVES
+        if part in first
+        for trace in traces[1:]
+    )
 
 
 def _single(values: Any) -> Any:
