@@ -161,7 +161,7 @@ def _moving(charts: Sequence[figures.Chart]) -> list[bool]:
 def _moves(traces: Sequence[Mapping[str, Any]]) -> bool:
     first = traces[0]
     return any(
-        not np.array_equal(trace[part], first[part])
+        part not in trace or not np.array_equal(trace[part], first[part])
         for part in _MOVES
         if part in first
         for trace in traces[1:]
