@@ -12,7 +12,8 @@ test: .venv/test-ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --ignore tests/browser
+	$(BIN)/python -m pytest tests/browser
 
 picture: .venv/test-ready
 	$(BIN)/python tests/browser/picture.py
