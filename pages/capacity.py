@@ -17,7 +17,7 @@ from pages.ui import (
     tabs,
     text,
 )
-from pages.ui.frame import current_scenario, header, metrics
+from pages.ui.frame import current_scenario, header, metrics, notes
 
 scenario = current_scenario()
 held = memory.ledger(scenario)
@@ -28,9 +28,7 @@ crossing = roofline.compute_bound_batch(scenario)
 header(say("Does it fit, and on how many?"), scenario)
 topologies = capacity_tables.compared(scenario)
 st.markdown(capacity_words.verdict(scenario, held, fewest, *topologies[0]))
-caveats = layout_words.caveats(scenario)
-if caveats:
-    st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
+notes(layout_words.caveats(scenario))
 shown = {
     "weights": text.si(held.weights, "B"),
     "kv_cache": text.si(held.kv_cache, "B"),

@@ -7,7 +7,7 @@ import streamlit as st
 from calc import compare
 from calc.words import say
 from pages.ui import compare_figures, compare_words, explained, figures, pinned, renderer, text
-from pages.ui.frame import current_scenario, header
+from pages.ui.frame import current_scenario, header, notes
 
 _NAMES, _CHOSEN = "_compare_names", "_compare_points"
 
@@ -24,8 +24,7 @@ def choose(value: float) -> None:
 scenario = current_scenario()
 contenders, problems = pinned.contenders(scenario)
 header(say("Which is better, and why?"), scenario)
-for problem in problems:
-    st.caption(f":material/info: {problem}")
+notes(problems)
 
 if len(contenders) < 2:
     st.markdown(

@@ -19,7 +19,7 @@ from pages.ui import (
     tables,
     text,
 )
-from pages.ui.frame import current_scenario, header, metrics
+from pages.ui.frame import current_scenario, header, metrics, notes
 
 SCALES = (marked("logarithmic"), marked("linear"))
 
@@ -36,9 +36,7 @@ held = memory.ledger(scenario)
 
 header(say("How long is one decode step?"), scenario)
 st.markdown(decode_words.verdict(scenario, step, max_batch, landmarks.compute_bound_from))
-caveats = decode_words.caveats(scenario, step)
-if caveats:
-    st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
+notes(decode_words.caveats(scenario, step))
 metrics(dict(zip(decode_view.METRICS, view.metrics, strict=True)))
 scrubber.show(
     "decode-scrub",

@@ -22,7 +22,7 @@ from pages.ui import (
     tabs,
     text,
 )
-from pages.ui.frame import current_scenario, header, metrics
+from pages.ui.frame import current_scenario, header, metrics, notes
 from presets import formats, models
 
 laid_out = current_scenario()
@@ -32,9 +32,7 @@ model, kv = scenario.model, scenario.kv_format
 largest = int(memory.max_batch(laid_out))
 header(say("How large is the KV cache?"), laid_out)
 st.markdown(kv_words.verdict(scenario, largest))
-copies = layout_words.cache_copies(laid_out)
-if copies:
-    st.caption(f":material/info: {copies}")
+notes(filter(None, [layout_words.cache_copies(laid_out)]))
 
 metrics(dict(zip(kv_view.METRICS, kv_view.metrics(scenario, largest), strict=True)))
 

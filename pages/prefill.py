@@ -16,7 +16,7 @@ from pages.ui import (
     tabs,
     text,
 )
-from pages.ui.frame import current_scenario, header, metrics
+from pages.ui.frame import current_scenario, header, metrics, notes
 
 scenario = current_scenario()
 reading = prefill.prompt_time(scenario)
@@ -29,9 +29,7 @@ ratio = prefill.servers_ratio(1 / rate, scenario.batch, float(step.total), scena
 
 header(say("How long until the first token?"), scenario)
 st.markdown(prefill_words.verdict(scenario, reading))
-caveats = [*filter(None, [fit_words.misfit(scenario)]), *prefill_words.caveats(scenario)]
-if caveats:
-    st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
+notes([*filter(None, [fit_words.misfit(scenario)]), *prefill_words.caveats(scenario)])
 shown = {
     "prefill_time": text.si(total, "s"),
     "prompt_token_rate": text.rate(scenario.prompt * rate),

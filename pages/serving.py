@@ -18,7 +18,7 @@ from pages.ui import (
     text,
     traces,
 )
-from pages.ui.frame import cards, current_scenario, header
+from pages.ui.frame import cards, current_scenario, header, notes
 
 # Rows of the timeline.
 DRAWN = 48
@@ -38,12 +38,16 @@ if shown is None:
     st.markdown(service_words.cannot(view.problems[view.plan.shown]))
     st.stop()
 st.markdown(service_words.verdict(view, shown))
-for problem in dict.fromkeys(
-    [*view.plan.notices, *view.traffic.notices, *shown.run.notices, *traces.notice()]
-):
-    st.caption(f":material/info: {text.plain(problem)}")
-for policy, problem in view.problems.items():
-    st.caption(f":material/info: **{service_view.name(policy)}**: {text.plain(problem)}")
+told = [*view.plan.notices, *view.traffic.notices, *shown.run.notices, *traces.notice()]
+notes(
+    [
+        *map(text.plain, dict.fromkeys(told)),
+        *(
+            f"**{service_view.name(policy)}**: {text.plain(problem)}"
+            for policy, problem in view.problems.items()
+        ),
+    ]
+)
 cards(service_words.headline(shown.figures, view.plan.limits))
 
 if not shown.run.finished.any():

@@ -15,7 +15,7 @@ from pages.ui import (
     tabs,
     text,
 )
-from pages.ui.frame import current_scenario, header, metrics
+from pages.ui.frame import current_scenario, header, metrics, notes
 
 scenario = sharding.with_links(current_scenario())
 step = decode.step_time(scenario)
@@ -24,7 +24,7 @@ where = sharding.current_limits(scenario)
 
 header(say("How wide may it be sharded?"), scenario)
 st.markdown(sharding_words.verdict(scenario, step))
-st.caption("  \n".join(f":material/info: {caveat}" for caveat in sharding_words.caveats(scenario)))
+notes(sharding_words.caveats(scenario))
 shown = {
     "step_time": text.si(float(step.total), "s"),
     "matmul_hbm": text.si(float(product.hbm), "s"),

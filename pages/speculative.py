@@ -18,7 +18,7 @@ from pages.ui import (
     tables,
     tabs,
 )
-from pages.ui.frame import current_scenario, header, metrics
+from pages.ui.frame import current_scenario, header, metrics, notes
 
 scenario = current_scenario()
 timed = speculation_view.Timed.of(scenario)
@@ -27,9 +27,7 @@ best_here = speculation_view.best_here(timed, scenario.acceptance)
 
 header(say("Does speculative decoding pay?"), scenario)
 st.markdown(speculation_words.verdict(scenario, timed.here, best_here, timed.free))
-caveats = speculation_words.caveats(scenario, timed.ratio)
-if caveats:
-    st.caption("  \n".join(f":material/info: {caveat}" for caveat in caveats))
+notes(speculation_words.caveats(scenario, timed.ratio))
 metrics(dict(zip(speculation_view.METRICS, view.metrics, strict=True)))
 scrubber.show("speculation-scrub", [speculation_view.by_acceptance(scenario, timed)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -72,7 +72,17 @@ def header(title: str, scenario: Scenario) -> None:
             link.share()
             download.control(scenario)
     st.caption(tables.summary(scenario))
-    link.notices()
+    # Places of their own, so that charts below stay the same when something is said here or not.
+    with st.container():
+        link.notices()
+
+
+def notes(said: Iterable[str]) -> None:
+    """What to know beside the verdict, a line each."""
+    lines = [f":material/info: {one}" for one in said]
+    with st.container():
+        if lines:
+            st.caption("  \n".join(lines))
 
 
 def metrics(shown: Mapping[str, str]) -> None:
@@ -81,11 +91,7 @@ def metrics(shown: Mapping[str, str]) -> None:
 
 
 def cards(shown: Sequence[tuple[str, str, str | None]]) -> None:
-    """A row of figures, each a label, a value and its meaning; two to a row on a phone.
-
-    A card has no room for a long word.
-    """
+    """A row of figures, each a label, a value and its meaning; two to a row on a phone."""
     with st.grid(len(shown), min_column_width=128):
         for label, value, meaning in shown:
-            unknown = value == text.unknown()
-            st.metric(label, say("unknown") if unknown else value, border=True, help=meaning)
+            st.metric(label, text.on_card(value), border=True, help=meaning)

@@ -300,7 +300,7 @@ function watch(host) {
   host.sights = new IntersectionObserver(([sight]) => {
     host.near = sight.isIntersecting;
     if (host.near) catchUp(host);
-  }, { rootMargin: "25%" });
+  }, { root: host.closest("[data-testid=stMain]"), rootMargin: "25%" });
   host.sights.observe(host);
   host.printing = () => catchUp(host);
   addEventListener("beforeprint", host.printing);

@@ -7,7 +7,11 @@ function charts(names) {
   return names.map((name) => document.querySelector(`.ledger-plot[data-chart="${CSS.escape(name)}"]`));
 }
 
-const dim = (yes) => document.body.classList.toggle("ledger-scrubbing", yes);
+// What is not of the moment is pale: sentences and tables, and beyond the frames all the rest too.
+function dim(yes, beyond = false) {
+  document.body.classList.toggle("ledger-scrubbing", yes);
+  document.body.classList.toggle("ledger-beyond", beyond);
+}
 
 // One frame, on axes that hold all of them where the hand may go anywhere.
 function play(row, index, wide) {
@@ -15,10 +19,10 @@ function play(row, index, wide) {
   if (!frame) return;
   const names = Object.keys(frame.charts);
   charts(names).forEach((chart, i) => {
+    chart?.parentElement.classList.add("ledger-playing");
     chart?.preview?.(frame.charts[names[i]], wide ? row.family.ranges[names[i]] : null);
   });
   write(frame.metrics);
-  // Sentences wait for the release: they are not of the moment.
   dim(true);
 }
 
@@ -34,6 +38,8 @@ function write(metrics) {
 // Back to what Python knows.
 function restore(row) {
   dim(false);
+  row.input.value = row.shown.index;
+  word(row);
   if (!row.family) return;
   const frame = row.family.frames[row.shown.index];
   charts(Object.keys(frame.charts)).forEach((chart) => chart?.restore?.());
@@ -142,13 +148,18 @@ function follow(host) {
 function moved(host, row, slider) {
   const index = row.shown.stops.indexOf(Number(slider.getAttribute("aria-valuetext")));
   if (index === (row.ahead ?? row.shown.index)) return;
-  if (index === row.shown.index || index < 0) {
+  if (index === row.shown.index) {
     restore(row);
     row.ahead = undefined;
-  } else {
-    // Steps of a key stay on the axes that are there, which the answer widens where it must.
-    play(row, index, host.dragging);
-    row.ahead = index;
+    return;
+  }
+  if (index < 0 || (host.dragging && !row.family)) dim(true, true);
+  // Steps of a key stay on the axes that are there, which the answer widens where it must.
+  else play(row, index, host.dragging);
+  row.ahead = index;
+  if (index >= 0) {
+    row.input.value = index;
+    word(row);
   }
 }
 
@@ -175,7 +186,7 @@ function fill(host, row, shown, colour) {
   else row.input.value = shown.index;
   word(row);
   if (row.ahead === undefined) return;
-  if (row.family && row.ahead !== shown.index) play(row, row.ahead, host.dragging);
+  if (row.family && row.ahead >= 0 && row.ahead !== shown.index) play(row, row.ahead, host.dragging);
   else {
     row.ahead = undefined;
     dim(false);

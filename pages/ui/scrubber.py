@@ -17,7 +17,7 @@ import streamlit as st
 
 from calc.scenario import Field, Quantity
 from calc.words import say
-from pages.ui import figures, language, palette, renderer, sidebar
+from pages.ui import figures, language, palette, renderer, sidebar, text
 from pages.ui.component import registered
 
 _HTML = '<div class="ledger-scrub"></div>'
@@ -29,8 +29,10 @@ _CSS = """
 }
 .ledger-scrub-row input { width: 100%; min-width: 0; accent-color: var(--st-primary-color); }
 .ledger-scrub-row output { font-variant-numeric: tabular-nums; }
-.ledger-scrubbing [data-testid=stMain] [data-testid=stMarkdown],
-.ledger-scrubbing [data-testid=stMain] [data-testid=stCaptionContainer] {
+.ledger-scrubbing [data-testid=stMain] :is(
+  [data-testid=stMarkdown], [data-testid=stCaptionContainer], [data-testid=stDataFrame],
+  [data-testid=stTable], .ledger-chart:not(.ledger-playing)
+), .ledger-beyond [data-testid=stMain] :is([data-testid=stMetric], .ledger-chart) {
   opacity: 0.35; transition: opacity 0.1s 0.2s;
 }
 @media print { .ledger-scrub { display: none; } }
@@ -143,7 +145,7 @@ def encoded(views: Sequence[View]) -> str:
                 }
                 for name, chart in view.charts.items()
             },
-            "metrics": list(view.metrics),
+            "metrics": [text.on_card(value) for value in view.metrics],
         }
         for view in views
     ]

@@ -19,6 +19,11 @@ def unknown() -> str:
     return say("not published")
 
 
+def on_card(value: str) -> str:
+    """A figure as its card shows it, which has no room for a long word."""
+    return say("unknown") if value == unknown() else value
+
+
 def significant(value: float, digits: int = 3) -> str:
     """A number with so many significant digits, trailing zeros kept, thousands separated."""
     if not math.isfinite(value):

@@ -155,13 +155,26 @@ def test_a_scrubber_moves_all_and_sends_on_release_only(tab: Page, app: str) -> 
     expect(scrubber).to_have_attribute("aria-valuetext", "8,192")
 
 
-def reach_batch(tab: Page) -> Locator:
-    """Focus the sidebar's slider and wait for its family."""
-    slider = tab.get_by_test_id("stSidebar").get_by_role("slider", name="Batch")
+def reach(tab: Page, key: str) -> Locator:
+    """Focus one of the sidebar's sliders and wait for its family."""
+    slider = tab.locator(f".st-key-{key}").get_by_role("slider")
     slider.focus()
-    tab.wait_for_function("() => document.querySelector('.ledger-scrub').rows.get('b').family")
+    tab.wait_for_function(
+        "key => document.querySelector('.ledger-scrub').rows.get(key).family", arg=key
+    )
     tab.wait_for_selector(IDLE)
     return slider
+
+
+def grab(tab: Page, key: str) -> tuple[float, float]:
+    """Take the thumb of one of the sidebar's sliders in hand; where that is."""
+    thumb = tab.locator(f".st-key-{key}").get_by_test_id("stSliderThumbValue").bounding_box()
+    track = tab.locator(f".st-key-{key} [role=group]").first.bounding_box()
+    assert thumb and track
+    place = thumb["x"] + thumb["width"] / 2, track["y"] + track["height"] / 2
+    tab.mouse.move(*place)
+    tab.mouse.down()
+    return place
 
 
 def test_the_sidebars_slider_scrubs_too(tab: Page, app: str) -> None:
@@ -173,14 +186,10 @@ def test_the_sidebars_slider_scrubs_too(tab: Page, app: str) -> None:
     tab.on("websocket", lambda socket: socket.on("framesent", keep))
     visit(tab, app)
     expect_charts(tab)
-    slider = reach_batch(tab)
-    thumb = tab.locator(".st-key-b").get_by_test_id("stSliderThumbValue").bounding_box()
-    track = slider.locator("xpath=ancestor::*[@role='group'][1]").bounding_box()
-    assert thumb and track
-    said, middle = len(sent), track["y"] + track["height"] / 2
-    tab.mouse.move(thumb["x"] + thumb["width"] / 2, middle)
-    tab.mouse.down()
-    tab.mouse.move(thumb["x"] + thumb["width"] / 2 + 20, middle, steps=8)
+    slider = reach(tab, "b")
+    said = len(sent)
+    x, y = grab(tab, "b")
+    tab.mouse.move(x + 20, y, steps=8)
     batch = slider.get_attribute("aria-valuetext")
     assert batch
     tab.wait_for_function(f"batch => {FIRST}.data.at(-1).x[0] === batch", arg=int(batch))
@@ -195,10 +204,54 @@ def test_the_sidebars_slider_scrubs_too(tab: Page, app: str) -> None:
     expect(tab.locator(".ledger-scrubbing")).to_have_count(0)
 
 
+def test_beyond_the_frames_everything_is_pale(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    reach(tab, "s")
+    x, y = grab(tab, "s")
+    tab.mouse.move(x + 10, y, steps=4)
+    expect(tab.locator("body.ledger-scrubbing:not(.ledger-beyond)")).to_have_count(1)
+    tab.mouse.move(x + 60, y, steps=4)
+    expect(tab.locator("body.ledger-beyond")).to_have_count(1)
+    tab.mouse.up()
+    expect(tab).to_have_url(re.compile(r"[?&]s=\d{7,}"))
+    expect(tab.locator("body.ledger-scrubbing, body.ledger-beyond")).to_have_count(0)
+    assert metric(tab, "Largest batch") == "0"
+
+
+def test_what_is_unknown_stays_so_under_the_hand(tab: Page, app: str) -> None:
+    visit(tab, f"{app}/?chip=rtx-5090&n=8")
+    expect_charts(tab)
+    reach(tab, "b")
+    x, y = grab(tab, "b")
+    for way in (12, 0):
+        tab.mouse.move(x + way, y, steps=4)
+        next_frame(tab)
+        assert metric(tab, "Step time") == "unknown"
+    tab.mouse.up()
+    expect(tab.locator(".ledger-scrubbing")).to_have_count(0)
+
+
+def test_a_hidden_line_stays_hidden_when_the_batch_no_longer_fits(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    tab.evaluate(f"() => {{ {FIRST}.mark = 'same'; }}")
+    entry = tab.locator(".ledger-legend").first.get_by_role("button", name="KV read")
+    entry.click()
+    expect(entry).to_have_attribute("aria-pressed", "false")
+    box = tab.get_by_label("Context, exact")
+    box.fill("57344")
+    box.press("Enter")
+    expect_metric(tab, "Step time", "28.2 ms")
+    expect(tab.get_by_text("does not fit past 19").first).to_be_visible()
+    expect(entry).to_have_attribute("aria-pressed", "false")
+    assert tab.evaluate(f"() => {FIRST}.mark") == "same"
+
+
 def test_a_key_draws_at_once_and_only_once(tab: Page, app: str) -> None:
     visit(tab, app)
     expect_charts(tab)
-    slider = reach_batch(tab)
+    slider = reach(tab, "b")
     tab.evaluate(
         "() => window.__ledgerPlotly.then((plotly) => { const react = plotly.react;"
         " window.drawn = []; plotly.react = (host, ...rest) => {"
