@@ -21,6 +21,17 @@ def curve_colour(tab: Page) -> str:
     return colour
 
 
+def overheard(tab: Page) -> list[str | bytes]:
+    """All that a tab will send to the server."""
+    sent: list[str | bytes] = []
+
+    def keep(frame: str | bytes) -> None:
+        sent.append(frame)
+
+    tab.on("websocket", lambda socket: socket.on("framesent", keep))
+    return sent
+
+
 def next_frame(tab: Page) -> None:
     """The last move of the hand has been played."""
     tab.evaluate(
@@ -117,12 +128,7 @@ def test_a_line_hidden_stays_hidden(tab: Page, app: str) -> None:
 
 
 def test_a_scrubber_moves_all_and_sends_on_release_only(tab: Page, app: str) -> None:
-    sent: list[str | bytes] = []
-
-    def keep(frame: str | bytes) -> None:
-        sent.append(frame)
-
-    tab.on("websocket", lambda socket: socket.on("framesent", keep))
+    sent = overheard(tab)
     visit(tab, app)
     expect_charts(tab)
     scrubber = tab.locator(".ledger-scrub").get_by_role("slider", name="Context")
@@ -178,12 +184,7 @@ def grab(tab: Page, key: str) -> tuple[float, float]:
 
 
 def test_the_sidebars_slider_scrubs_too(tab: Page, app: str) -> None:
-    sent: list[str | bytes] = []
-
-    def keep(frame: str | bytes) -> None:
-        sent.append(frame)
-
-    tab.on("websocket", lambda socket: socket.on("framesent", keep))
+    sent = overheard(tab)
     visit(tab, app)
     expect_charts(tab)
     slider = reach(tab, "b")
