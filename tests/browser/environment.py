@@ -7,11 +7,10 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 
 from playwright.sync_api import sync_playwright
 
@@ -90,29 +89,27 @@ def serve(app: Path = ROOT / "app.py") -> Iterator[str]:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", str(app), f"--server.port={port}"]
     server = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    url = f"http://localhost:{port}"
+    ready = Event()
+    Thread(target=_listen, args=(server, ready), daemon=True).start()
     try:
-        _wait_until_healthy(url, server)
-        yield url
+        if not ready.wait(60) or server.poll() is not None:
+            raise RuntimeError(f"the server did not start, code {server.poll()}")
+        yield f"http://localhost:{port}"
     finally:
         server.terminate()
         server.wait(timeout=10)
 
 
-def _wait_until_healthy(url: str, server: subprocess.Popen[bytes], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            raise RuntimeError(f"the server stopped with code {server.returncode}")
-        try:
-            # The script is not run by this: the first page request stays the first.
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1) as answer:
-                if answer.status == 200:
-                    return
-        except OSError:
-            pass
-        # Polling a process that has no other way to say it is ready.
-        time.sleep(0.1)
-    raise RuntimeError(f"no answer from {url} within {seconds} s")
+def _listen(server: subprocess.Popen[str], ready: Event) -> None:
+    """Read what the server says to its end; it gives its address once it answers.
+
+    No request is made: the first page request stays the first.
+    """
+    assert server.stdout
+    for line in server.stdout:
+        if "URL: " in line:
+            ready.set()
+    server.wait()
+    ready.set()
