@@ -27,6 +27,7 @@ from calc import (
 from pages.ui import (
     capacity_figures,
     cost_figures,
+    decode_figures,
     decode_words,
     figures,
     operator_figures,
@@ -63,7 +64,7 @@ def drawn(s: Scenario, log: bool) -> tuple[figures.Chart, figures.Chart]:
     sweep = decode.batch_sweep(decode.sweep_end(s, largest, crossing), [largest, s.batch])
     textbook = replace(s, fidelity="bound") if s.fidelity != "bound" else None
     return (
-        figures.step_time(
+        decode_figures.step_time(
             decode.step_time(s, batch=sweep),
             step,
             bound=decode.step_time(textbook, batch=sweep) if textbook else None,
@@ -71,7 +72,7 @@ def drawn(s: Scenario, log: bool) -> tuple[figures.Chart, figures.Chart]:
             max_batch=largest,
             log=log,
         ),
-        figures.frontier(
+        decode_figures.frontier(
             decode.frontier(s, sweep),
             step,
             memory.ledger(s),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calc import Scenario, cost, decode, memory, roofline
 from calc.decode import Frontier, StepTime
 from calc.scenario import FIELDS
-from pages.ui import figures, scrubber, text
+from pages.ui import decode_figures, scrubber, text
 
 Array = NDArray[np.float64]
 
@@ -79,10 +79,10 @@ def view(
     log, crossing = landmarks.log, landmarks.compute_bound_from
     curve, bound = sweep.step, sweep.bound
     charts = {
-        "step-time": figures.step_time(
+        "step-time": decode_figures.step_time(
             curve, step, bound=bound, compute_bound_from=crossing, max_batch=max_batch, log=log
         ),
-        "frontier": figures.frontier(
+        "frontier": decode_figures.frontier(
             Frontier.of(curve, max_batch),
             step,
             memory.ledger(scenario),
