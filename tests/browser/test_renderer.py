@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from browser.environment import serve
-from browser.test_app import IDLE, expect_charts, expect_metric, metric, visit
+from browser.steps import IDLE, expect_charts, expect_metric, metric, visit
 
 FIRST = "document.querySelector('.js-plotly-plot')"
 
