@@ -6,10 +6,9 @@ import re
 from urllib.parse import parse_qs, urlparse
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
-METRIC = "[data-testid=stMetric]"
 # Charts that a page opens with, where they are not two.
 CHARTS = {"": 3, "speculative": 4, "quantization": 6, "compare": 0, "about": 0}
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
@@ -21,14 +20,18 @@ def visit(tab: Page, url: str) -> None:
     expect(tab.get_by_role("heading", level=1)).to_be_visible(timeout=20_000)
 
 
+def value(tab: Page, label: str) -> Locator:
+    """Where the numbers of cards stand whose labels begin so."""
+    card = tab.locator("[data-testid=stMetric]").filter(has_text=re.compile(f"^{re.escape(label)}"))
+    return card.locator("[data-testid=stMetricValue]")
+
+
 def metric(tab: Page, label: str) -> str:
-    card = tab.locator(METRIC).filter(has_text=re.compile(f"^{re.escape(label)}"))
-    return card.locator("[data-testid=stMetricValue]").first.inner_text()
+    return value(tab, label).first.inner_text()
 
 
-def expect_metric(tab: Page, label: str, value: str) -> None:
-    card = tab.locator(METRIC).filter(has_text=re.compile(f"^{re.escape(label)}"))
-    expect(card.locator("[data-testid=stMetricValue]").first).to_have_text(value)
+def expect_metric(tab: Page, label: str, number: str) -> None:
+    expect(value(tab, label).first).to_have_text(number)
 
 
 def expect_charts(tab: Page, number: int | None = None) -> None:

@@ -10,12 +10,12 @@ from playwright.sync_api import Browser, Page, expect
 from browser.environment import serve
 from browser.steps import (
     IDLE,
-    METRIC,
     expect_charts,
     expect_metric,
     metric,
     no_exception,
     query,
+    value,
     visit,
 )
 from calc.link import BY_KEY
@@ -149,8 +149,7 @@ def test_a_pasted_model_and_a_custom_chip_travel_in_the_link(
     tab.get_by_role("button", name="Use this chip").press("Enter")
     expect(tab).to_have_url(re.compile("chip=custom"))
     # The address changes before the page does.
-    card = tab.locator(METRIC).filter(has_text=re.compile("^Sequences that fit"))
-    expect(card.locator("[data-testid=stMetricValue]")).not_to_have_text(before)
+    expect(value(tab, "Sequences that fit")).not_to_have_text(before)
     fits = metric(tab, "Sequences that fit")
     tab.get_by_role("button", name="Share").click()
     shared = tab.get_by_test_id("stCode").inner_text().strip().replace("\n", "")
