@@ -1,10 +1,11 @@
-"""Scenarios that many tests start from."""
+"""Scenarios and traffic that many tests start from."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from calc import Model, Scenario
+from calc import Model, Scenario, memory, serving
 from presets import chips, formats, models
 
 
@@ -31,6 +32,20 @@ def scenario(
         batch=batch,
         context=context,
         **more,
+    )
+
+
+def with_room(s: Scenario, blocks: int) -> Scenario:
+    """A scenario whose memory holds its weights and so many blocks of cache."""
+    block = float(memory.kv_per_sequence(s, s.kv_block) - memory.kv_per_sequence(s, 0))
+    held = memory.weights(s) + (blocks + 0.5) * block
+    return replace(s, chip=replace(s.chip, memory=held / s.n_chips))
+
+
+def constant(requests: int, arrivals: Any, prompt: int, output: int, **more: Any) -> Any:
+    """Traffic of constant lengths."""
+    return serving.generate(
+        requests, arrivals, serving.Constant(prompt), serving.Constant(output), **more
     )
 
 

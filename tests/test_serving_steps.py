@@ -11,19 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scenarios import scenario
+from scenarios import scenario, with_room
 
 from calc import Scenario, decode, memory, prefill, serving
 from calc.serving import Fate
 from calc.serving.policies import Batching
 from calc.serving.pool import Relief
-
-
-def with_room(s: Scenario, blocks: int) -> Scenario:
-    """A scenario whose memory holds its weights and so many blocks of cache."""
-    block = float(memory.kv_per_sequence(s, s.kv_block) - memory.kv_per_sequence(s, 0))
-    held = memory.weights(s) + (blocks + 0.5) * block
-    return replace(s, chip=replace(s.chip, memory=held / s.n_chips))
 
 
 @dataclass

@@ -24,6 +24,7 @@ from websockets.typing import Subprotocol
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from browser.environment import LAUNCH_ARGUMENTS, find_browser, serve
+from browser.steps import IDLE
 
 ROOT = Path(__file__).parents[2]
 PRESSES = 25
@@ -62,7 +63,7 @@ requestAnimationFrame(tick);
 def press_times(page: Page, url: str, mark: str) -> list[float]:
     """Milliseconds from key press to the last `mark`, for each press."""
     page.goto(url)
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    page.wait_for_selector(IDLE)
     page.wait_for_timeout(3000)
     page.evaluate(WATCH)
     page.get_by_role("slider", name="Batch").first.focus()

@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from playwright.sync_api import sync_playwright
 
 from browser.environment import LAUNCH_ARGUMENTS, ROOT, find_browser, serve
+from browser.steps import IDLE
 
 
 def main() -> None:
@@ -18,7 +19,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=LAUNCH_ARGUMENTS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(url)
-        page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        page.wait_for_selector(IDLE)
         page.wait_for_function(
             "() => document.querySelectorAll('.js-plotly-plot .main-svg').length > 1"
         )

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, expect
 
-from browser.test_app import (
+from browser.steps import (
     IDLE,
     expect_charts,
     expect_metric,

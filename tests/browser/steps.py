@@ -1,0 +1,80 @@
+"""What the tests of a page do and look for in many places."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlparse
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
+# Charts that a page opens with, where they are not two.
+CHARTS = {"": 3, "speculative": 4, "quantization": 6, "compare": 0, "about": 0}
+SIZES = [(1440, 900), (1024, 768), (390, 844)]
+
+
+def visit(tab: Page, url: str) -> None:
+    tab.goto(url)
+    tab.wait_for_selector(IDLE)
+    expect(tab.get_by_role("heading", level=1)).to_be_visible(timeout=20_000)
+
+
+def value(tab: Page, label: str) -> Locator:
+    """Where the numbers of cards stand whose labels begin so."""
+    card = tab.locator("[data-testid=stMetric]").filter(has_text=re.compile(f"^{re.escape(label)}"))
+    return card.locator("[data-testid=stMetricValue]")
+
+
+def metric(tab: Page, label: str) -> str:
+    return value(tab, label).first.inner_text()
+
+
+def expect_metric(tab: Page, label: str, number: str) -> None:
+    expect(value(tab, label).first).to_have_text(number)
+
+
+def expect_charts(tab: Page, number: int | None = None) -> None:
+    """So many charts are drawn, or a page's usual two and more."""
+    expect(tab.locator(".js-plotly-plot .main-svg").first).to_be_visible(timeout=20_000)
+    if number is None:
+        tab.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length > 1")
+    else:
+        expect(tab.locator(".js-plotly-plot")).to_have_count(number)
+
+
+def query(tab: Page) -> dict[str, list[str]]:
+    return parse_qs(urlparse(tab.url).query)
+
+
+def no_exception(tab: Page) -> None:
+    expect(tab.locator("[data-testid=stException]")).to_have_count(0)
+
+
+def expect_no_overflow(tab: Page) -> None:
+    for width, height in SIZES:
+        tab.set_viewport_size({"width": width, "height": height})
+        # The page's own frame scrolls, not the document.
+        tab.wait_for_function(
+            "() => { const main = document.querySelector('[data-testid=stMain]');"
+            " return main.scrollWidth <= main.clientWidth; }",
+            timeout=10_000,
+        )
+
+
+def serious(tab: Page) -> list[str]:
+    # Formulas are drawn twice until their style is there, and take more room until their fonts are.
+    tab.wait_for_function(
+        "() => [...document.querySelectorAll('.katex-mathml')]"
+        ".every(copy => getComputedStyle(copy).position === 'absolute')"
+    )
+    tab.evaluate(
+        "async () => { await new Promise(done => requestAnimationFrame(() =>"
+        " requestAnimationFrame(done))); await document.fonts.ready; }"
+    )
+    found = Axe().run(tab)
+    return [
+        f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"
+        for violation in found.response["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
