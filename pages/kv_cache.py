@@ -32,7 +32,7 @@ model, kv = scenario.model, scenario.kv_format
 largest = int(memory.max_batch(laid_out))
 header(say("How large is the KV cache?"), laid_out)
 st.markdown(kv_words.verdict(scenario, largest))
-notes(filter(None, [layout_words.cache_copies(laid_out)]))
+notes([layout_words.cache_copies(laid_out)])
 
 metrics(dict(zip(kv_view.METRICS, kv_view.metrics(scenario, largest), strict=True)))
 

@@ -29,7 +29,7 @@ ratio = prefill.servers_ratio(1 / rate, scenario.batch, float(step.total), scena
 
 header(say("How long until the first token?"), scenario)
 st.markdown(prefill_words.verdict(scenario, reading))
-notes([*filter(None, [fit_words.misfit(scenario)]), *prefill_words.caveats(scenario)])
+notes([fit_words.misfit(scenario), *prefill_words.caveats(scenario)])
 shown = {
     "prefill_time": text.si(total, "s"),
     "prompt_token_rate": text.rate(scenario.prompt * rate),

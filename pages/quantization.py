@@ -39,7 +39,7 @@ for column, (switch, use) in zip(columns, precision.SWITCHES.items(), strict=Tru
 now = precision.figures(scenario)
 then_figures = {switch: precision.figures(s) for switch, s in changed.items()}
 st.markdown(quantization_words.verdict(scenario, changed, now, then_figures))
-notes(filter(None, [fit_words.misfit(scenario)]))
+notes([fit_words.misfit(scenario)])
 
 held = int(now.max_batch)
 batches = decode.batch_sweep(max(2.0 * scenario.batch, 1.5 * held, 256), [scenario.batch, held])

@@ -14,7 +14,7 @@ def verdict(scenario: Scenario, step: decode.StepTime, prompts_per_second: float
     s, price = scenario, cost.price(scenario)
     chip = text.plain(s.chip.name)
     if math.isnan(float(step.total)):
-        why = decode_words.verdict(s, step, int(memory.max_batch(s)), math.inf)
+        why = decode_words.unknown(s, step, int(memory.max_batch(s)))
         return text.sentences(say("What a token costs is not known here."), why)
     if math.isnan(price):
         return say(

@@ -24,7 +24,7 @@ def verdict(
 ) -> str:
     """Step time, what takes most of it, where compute takes over, and whether it fits."""
     if math.isnan(float(step.total)):
-        return _unknown(scenario, step, max_batch)
+        return unknown(scenario, step, max_batch)
     charged = {name: float(term) for name, term in step.charged().items()}
     largest = max(charged, key=charged.__getitem__)
     told = {
@@ -54,7 +54,8 @@ def verdict(
     return text.sentences(text.sentence(took, side), fit_words.fit(scenario, max_batch))
 
 
-def _unknown(scenario: Scenario, step: decode.StepTime, max_batch: int) -> str:
+def unknown(scenario: Scenario, step: decode.StepTime, max_batch: int) -> str:
+    """Why a step's time is not known, and what is."""
     unrated = published_words.format_without_rate(scenario)
     if unrated is None:
         return text.sentences(

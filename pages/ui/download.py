@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 import streamlit as st
 
-from calc import Scenario, words
+from calc import Scenario
 from calc.words import say
 from pages.ui import exhibits, language, link, report, service_view, traces
 
@@ -57,7 +57,7 @@ def _report(scenario: Scenario, day: date) -> Callable[[], str]:
     url, reader = link.explicit_url(), language.current()
 
     def make() -> str:
-        words.speak(language.catalogue(reader).gettext)
+        language.speak(reader)
         return report.html(subject, values, url, day)
 
     return make

@@ -78,8 +78,8 @@ def header(title: str, scenario: Scenario) -> None:
 
 
 def notes(said: Iterable[str]) -> None:
-    """What to know beside the verdict, a line each."""
-    lines = [f":material/info: {one}" for one in said]
+    """What to know beside the verdict, a line each; an empty one says nothing."""
+    lines = [f":material/info: {one}" for one in said if one]
     with st.container():
         if lines:
             st.caption("  \n".join(lines))

@@ -23,9 +23,12 @@ def current() -> str:
     return asked if asked in FIELD.options else FIELD.default
 
 
-def speak() -> None:
-    """Say everything in this run in the reader's language; in a callback, which runs before."""
-    translate = catalogue(current()).gettext
+def speak(reader: str | None = None) -> None:
+    """Say everything in this run in the reader's language; in a callback, which runs before.
+
+    A thread of its own knows no session: it is told the language.
+    """
+    translate = catalogue(reader or current()).gettext
     # gettext keeps its header under the empty message.
     words.speak(lambda message: message and translate(message))
 

@@ -78,20 +78,16 @@ function soon(row, then) {
 }
 
 function build(host, shown) {
-  const row = { shown };
-  const line = document.createElement("label");
-  line.className = "ledger-scrub-row";
+  const row = { shown, line: document.createElement("label") };
+  row.line.className = "ledger-scrub-row";
   row.name = document.createElement("span");
   row.input = Object.assign(document.createElement("input"), { type: "range", min: 0, step: 1 });
   row.output = document.createElement("output");
-  line.append(row.name, row.input, row.output);
-  host.append(line);
+  row.line.append(row.name, row.input, row.output);
+  host.append(row.line);
 
-  line.addEventListener("pointerenter", () => reach(host, row));
-  row.input.addEventListener("focus", () => reach(host, row));
   row.input.addEventListener("pointerdown", () => { row.held = true; });
   row.input.addEventListener("input", () => {
-    reach(host, row);
     word(row);
     soon(row, () => play(row, row.input.valueAsNumber, true));
   });
@@ -117,10 +113,11 @@ function build(host, shown) {
 // at every move: that plays the same frames.
 function follow(host) {
   const gone = new AbortController();
-  const within = (node) => [...host.rows.values()].find((row) => node.closest?.(`.st-key-${CSS.escape(row.shown.key)}`));
+  const sidebar = (row, node) => node.closest?.(`.st-key-${CSS.escape(row.shown.key)}`);
   const near = ({ target }) => {
-    const row = within(target);
-    if (row) reach(host, row);
+    for (const row of host.rows.values()) {
+      if (row.line.contains(target) || sidebar(row, target)) reach(host, row);
+    }
   };
   const listen = (name, then) => document.addEventListener(name, then, { signal: gone.signal, capture: true });
   listen("pointerover", near);
@@ -134,7 +131,8 @@ function follow(host) {
   const moves = new MutationObserver((changes) => {
     for (const { target } of changes) {
       // What Python or the way back moves is in nobody's hand.
-      const row = (host.dragging || target === document.activeElement) && within(target);
+      if (!host.dragging && target !== document.activeElement) continue;
+      const row = [...host.rows.values()].find((one) => sidebar(one, target));
       if (row) soon(row, () => moved(host, row, target));
     }
   });

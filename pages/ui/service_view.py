@@ -69,8 +69,10 @@ def view(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -
     ServingError
         If traffic or plan cannot be.
     """
-    found = _found(scenario, values, trace, st.session_state.get(_KEPT))
-    st.session_state[_KEPT] = found
+    found = st.session_state.get(_KEPT)
+    of = _asked(scenario, values, trace)
+    if found is None or found.of != of:
+        found = st.session_state[_KEPT] = _begun(of, scenario, values, trace)
     _simulate(scenario, found)
     return found.view()
 
@@ -85,12 +87,15 @@ def later(
     ServingError
         If traffic or plan cannot be; by what is returned.
     """
-    kept = st.session_state.get(_KEPT)
+    kept, of = st.session_state.get(_KEPT), _asked(scenario, values, trace)
 
     @cache
     def make() -> View:
-        found = _found(scenario, values, trace, kept)
-        found = replace(found, outcomes={**found.outcomes}, problems={**found.problems})
+        found = (
+            replace(kept, outcomes={**kept.outcomes}, problems={**kept.problems})
+            if kept is not None and kept.of == of
+            else _begun(of, scenario, values, trace)
+        )
         clock = _clock(scenario, found.traffic, found.plan)
         for policy in found.left:
             _run(scenario, found, policy, clock, None)
@@ -99,13 +104,8 @@ def later(
     return make
 
 
-def _found(
-    scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None, kept: _Found | None
-) -> _Found:
-    """What was found before, or a fresh start."""
-    of = _asked(scenario, values, trace)
-    if kept is not None and kept.of == of:
-        return kept
+def _begun(of: Any, scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -> _Found:
+    """Nothing simulated yet."""
     independent = trace is None and values["arrivals"] == "poisson" and values["turns"] == 1
     traffic = trace or serving.requested(values, scenario)
     return _Found(of, traffic, serving.planned(values, scenario), independent)
