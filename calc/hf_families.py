@@ -14,16 +14,15 @@ from calc.attention import (
     NO_ATTENTION,
     Attention,
     Chunked,
-    Compressed,
     GroupedQuery,
     Latent,
     SharedCache,
     SlidingWindow,
-    SparseTopK,
 )
 from calc.feedforward import NO_FEEDFORWARD, Beside, Dense, FeedForward, MixtureOfExperts
 from calc.hf_keys import MOST_LAYERS, ConfigError, Keys, no_default
 from calc.model import Block
+from calc.sparse_attention import Compressed, SparseTopK
 from calc.state_space import GatedDeltaNet, KimiDelta, Lightning, Mamba, Mamba2
 from calc.words import say
 
