@@ -33,8 +33,8 @@ from calc.hf_parts import (
     head_dim,
     latent,
     mamba2,
+    must_divide,
     of_type,
-    undivided,
     width,
     window_size,
 )
@@ -117,8 +117,7 @@ def gemma3(k: Keys) -> Blocks:
     layers = depth(k)
     heads = k.whole("num_attention_heads", default=8)
     kv_heads = k.whole("num_key_value_heads", default=4)
-    if heads % kv_heads:
-        raise undivided("num_key_value_heads", kv_heads, heads)
+    must_divide("num_key_value_heads", kv_heads, heads)
     attention = GroupedQuery(heads, kv_heads, k.whole("head_dim", default=256), qk_norm=True)
     attentions = by_type(k, layers, attention)
     if attentions is None:
@@ -274,8 +273,7 @@ def falcon(k: Keys) -> Blocks:
     # Without the new architecture num_kv_heads is ignored by the model's own code.
     old = 1 if many else heads
     kv_heads = k.whole("num_kv_heads", "n_head_kv", default=heads) if new else old
-    if heads % kv_heads:
-        raise undivided("num_kv_heads", kv_heads, heads)
+    must_divide("num_kv_heads", kv_heads, heads)
     bias = k.flag("bias", default=False, quiet=True)
     attention = GroupedQuery(heads, kv_heads, head_dim(k, heads), qkv_bias=bias, output_bias=bias)
     feedforward = Dense(

@@ -39,22 +39,22 @@ def grouped(k: Keys, **extras: Any) -> GroupedQuery:
     """Grouped-query attention by the usual keys."""
     heads = k.whole("num_attention_heads", "n_head", high=10**5)
     kv_heads = k.whole("num_key_value_heads", "num_kv_heads", default=heads, high=10**5)
-    if heads % kv_heads:
-        raise undivided("num_key_value_heads", kv_heads, heads)
+    must_divide("num_key_value_heads", kv_heads, heads)
     return GroupedQuery(heads, kv_heads, head_dim(k, heads), **extras)
 
 
-def undivided(key: str, kv_heads: int, heads: int) -> ConfigError:
-    """Key and value heads that query heads cannot be shared out to."""
-    return ConfigError(
-        key,
-        say("{kv_heads} does not divide {heads} query heads", kv_heads=kv_heads, heads=heads),
-    )
+def must_divide(key: str, kv_heads: int, heads: int) -> None:
+    """Refuse key and value heads that query heads cannot be shared out to."""
+    if heads % kv_heads:
+        raise ConfigError(
+            key,
+            say("{kv_heads} does not divide {heads} query heads", kv_heads=kv_heads, heads=heads),
+        )
 
 
-def head_dim(k: Keys, heads: int, *names: str) -> int:
+def head_dim(k: Keys, heads: int) -> int:
     """Head width; by default the model width over the heads."""
-    spellings = names or ("head_dim", "attention_head_dim")
+    spellings = ("head_dim", "attention_head_dim")
     if k.find(*spellings)[1] is not None:
         return k.whole(*spellings, high=10**5)
     if width(k) % heads:

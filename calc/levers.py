@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from calc import memory
 from calc.aims import Aim, Outcome, outcome
@@ -58,18 +60,12 @@ def _half_as_wide(
     return min(offered, key=lambda f: (abs(f.bits - half), not s.chip.peak(f) > 0), default=None)
 
 
-def _halve_weights(s: Scenario, formats: Formats) -> Pulled:
-    found = _half_as_wide(s, s.weight_format, "weights", formats)
+def _halve_bytes(s: Scenario, formats: Formats, *, name: str, use: str) -> Pulled:
+    found = _half_as_wide(s, getattr(s, name), use, formats)
     if found is None:
         return say("no format of half the bytes")
-    return replace(s, weight_format=found), found.id
-
-
-def _halve_kv(s: Scenario, formats: Formats) -> Pulled:
-    found = _half_as_wide(s, s.kv_format, "kv", formats)
-    if found is None:
-        return say("no format of half the bytes")
-    return replace(s, kv_format=found), found.id
+    changed: dict[str, Any] = {name: found}
+    return replace(s, **changed), found.id
 
 
 def _halve_context(s: Scenario, _: Formats) -> Pulled:
@@ -142,8 +138,11 @@ def _share_kv(s: Scenario, _: Formats) -> Pulled:
 
 
 LEVERS: Mapping[str, tuple[str, Change]] = {
-    "halve_weights": (marked("Halve weight bytes"), _halve_weights),
-    "halve_kv": (marked("Halve KV bytes"), _halve_kv),
+    "halve_weights": (
+        marked("Halve weight bytes"),
+        partial(_halve_bytes, name="weight_format", use="weights"),
+    ),
+    "halve_kv": (marked("Halve KV bytes"), partial(_halve_bytes, name="kv_format", use="kv")),
     "halve_context": (marked("Halve context"), _halve_context),
     "double_chips": (marked("Double chips"), _double_chips),
     "halve_chips": (marked("Halve chips"), _halve_chips),

@@ -53,8 +53,10 @@ class SparseTopK:
         keys = d_model * self.index_dim + 2 * self.index_dim
         return self.inner.params(d_model) + queries + keys + d_model * self.index_heads
 
-    def _picked(self, context: ArrayLike) -> Array:
-        return np.asarray(np.minimum(context, self.top_k), dtype=float)
+    @property
+    def _picked(self) -> SlidingWindow:
+        """A window of as many tokens, which takes as much."""
+        return SlidingWindow(self.inner, self.top_k)
 
     def _index_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
         return np.asarray(context, dtype=float) * self.index_dim * kv_format.bytes
@@ -66,19 +68,18 @@ class SparseTopK:
         return self.inner.kv_bytes(context, kv_format) + self._index_bytes(context, kv_format)
 
     def kv_bytes_read(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        picked = self.inner.kv_bytes_read(self._picked(context), kv_format)
+        picked = self._picked.kv_bytes_read(context, kv_format)
         return picked + self._index_bytes(context, kv_format)
 
     def _index_flops(self, pairs: Array) -> Array:
         return np.asarray(pairs * 2 * self.index_heads * self.index_dim)
 
     def flops(self, context: ArrayLike) -> Array:
-        return self.inner.flops(self._picked(context)) + self._index_flops(
-            np.asarray(context, dtype=float)
-        )
+        attended = self._picked.flops(context)
+        return attended + self._index_flops(np.asarray(context, dtype=float))
 
     def prefill_flops(self, tokens: ArrayLike) -> Array:
-        attended = SlidingWindow(self.inner, self.top_k).prefill_flops(tokens)
+        attended = self._picked.prefill_flops(tokens)
         return attended + self._index_flops(causal_pairs(tokens))
 
 
