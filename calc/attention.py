@@ -2,7 +2,8 @@
 
 Every kind answers the same questions (see `Attention`), so a model is a list of layers and a hybrid
 model needs no branch anywhere: Gemma 3 is some layers of `GroupedQuery` and some of `SlidingWindow`
-around one. Kinds with a constant state instead of a cache are in `calc.state_space`.
+around one. Kinds that read a part of their cache are in `calc.sparse_attention`, and those
+with a constant state instead of a cache in `calc.state_space`.
 """
 
 from __future__ import annotations
@@ -449,164 +450,6 @@ class SharedCache:
 
 
 @dataclass(frozen=True)
-class SparseTopK:
-    """Attention to the `top_k` cached tokens that a small indexer picks (DeepSeek-V3.2, GLM-5).
-
-    Every token's latent and indexer key is kept. A step reads all indexer keys, and the latents of
-    the picked tokens only.
-
-    Parameters
-    ----------
-    inner : Latent
-        The attention over what was picked.
-    top_k : int
-        Tokens picked.
-    index_heads, index_dim : int
-        Query heads of the indexer, and the width of its one key per token.
-    """
-
-    inner: Latent
-    top_k: int
-    index_heads: int
-    index_dim: int
-
-    @property
-    def label(self) -> str:
-        return say("top {number:,} of {inner}", number=self.top_k, inner=self.inner.label)
-
-    @property
-    def split(self) -> HeadSplit:
-        return self.inner.split
-
-    def params(self, d_model: int) -> int:
-        queries = (self.inner.q_rank or d_model) * self.index_heads * self.index_dim
-        keys = d_model * self.index_dim + 2 * self.index_dim
-        return self.inner.params(d_model) + queries + keys + d_model * self.index_heads
-
-    def _picked(self, context: ArrayLike) -> Array:
-        return np.asarray(np.minimum(context, self.top_k), dtype=float)
-
-    def _index_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        return np.asarray(context, dtype=float) * self.index_dim * kv_format.bytes
-
-    def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
-        return self.inner.kv_bytes_per_token(kv_format) + self.index_dim * kv_format.bytes
-
-    def kv_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        return self.inner.kv_bytes(context, kv_format) + self._index_bytes(context, kv_format)
-
-    def kv_bytes_read(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        picked = self.inner.kv_bytes_read(self._picked(context), kv_format)
-        return picked + self._index_bytes(context, kv_format)
-
-    def _index_flops(self, pairs: Array) -> Array:
-        return np.asarray(pairs * 2 * self.index_heads * self.index_dim)
-
-    def flops(self, context: ArrayLike) -> Array:
-        return self.inner.flops(self._picked(context)) + self._index_flops(
-            np.asarray(context, dtype=float)
-        )
-
-    def prefill_flops(self, tokens: ArrayLike) -> Array:
-        attended = SlidingWindow(self.inner, self.top_k).prefill_flops(tokens)
-        return attended + self._index_flops(causal_pairs(tokens))
-
-
-@dataclass(frozen=True)
-class Compressed:
-    """A window of full tokens beside a cache compressed `ratio` to one (DeepSeek-V4).
-
-    One shared vector per entry is both key and value. Where an indexer picks, a step reads its
-    keys and the picked entries; otherwise all compressed entries.
-
-    Parameters
-    ----------
-    heads, head_dim, rope_dim : int
-        Query heads, and the width of the shared vector, RoPE part included.
-    q_rank, output_groups, output_rank : int
-        Ranks of the query and of the grouped output projection.
-    near, ratio : int
-        Full tokens kept, and tokens to one compressed entry; ratio 0 keeps the near ones only.
-    top_k, index_heads, index_dim : int
-        Entries picked and the indexer's shape; 0 reads all entries.
-    """
-
-    heads: int
-    head_dim: int
-    rope_dim: int
-    q_rank: int
-    output_groups: int
-    output_rank: int
-    near: int
-    ratio: int
-    top_k: int = 0
-    index_heads: int = 0
-    index_dim: int = 0
-
-    @property
-    def label(self) -> str:
-        if not self.ratio:
-            return say(
-                "window {size:,}, one vector of {width}", size=self.near, width=self.head_dim
-            )
-        return say(
-            "window {size:,} beside 1 in {ratio:,}, one vector of {width}",
-            size=self.near,
-            ratio=self.ratio,
-            width=self.head_dim,
-        )
-
-    @property
-    def split(self) -> HeadSplit:
-        width = self.heads * self.head_dim
-        return HeadSplit(self.heads, 1, width, width)
-
-    def params(self, d_model: int) -> int:
-        queries = self.q_rank * (d_model + 1 + self.heads * self.head_dim)
-        shared = d_model * self.head_dim + self.head_dim
-        out = self.heads * self.head_dim * self.output_rank
-        out += self.output_groups * self.output_rank * d_model
-        indexer = self.index_heads * (self.q_rank * self.index_dim + d_model)
-        return queries + shared + out + indexer
-
-    def _entries(self, context: ArrayLike) -> Array:
-        if not self.ratio:
-            return np.zeros(np.shape(context))
-        return np.floor(np.asarray(context, dtype=float) / self.ratio)
-
-    def _recent(self, context: ArrayLike) -> Array:
-        return np.asarray(np.minimum(context, self.near), dtype=float)
-
-    def _read(self, context: ArrayLike) -> Array:
-        entries = self._entries(context)
-        return np.minimum(entries, self.top_k) if self.top_k else entries
-
-    def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
-        """In full, and its share of a compressed entry; the first is dropped past the window."""
-        entry = (self.head_dim + self.index_dim) / self.ratio if self.ratio else 0.0
-        return (self.head_dim + entry) * kv_format.bytes
-
-    def kv_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        entry = (self.head_dim + self.index_dim) * kv_format.bytes
-        near = self._recent(context) * self.head_dim * kv_format.bytes
-        return near + self._entries(context) * entry
-
-    def kv_bytes_read(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        vectors = self._recent(context) + self._read(context)
-        index = self._entries(context) * self.index_dim
-        return (vectors * self.head_dim + index) * kv_format.bytes
-
-    def flops(self, context: ArrayLike) -> Array:
-        attended = (self._recent(context) + self._read(context)) * 4 * self.heads * self.head_dim
-        return attended + self._entries(context) * 2 * self.index_heads * self.index_dim
-
-    def prefill_flops(self, tokens: ArrayLike) -> Array:
-        """Each token as in decode at half the prompt's length on average."""
-        length = np.asarray(tokens, dtype=float)
-        return length * self.flops((length + 1) / 2)
-
-
-@dataclass(frozen=True)
 class StatedCache(PerToken):
     """Attention of a model known by its totals only: so many cached elements per token.
 
@@ -647,5 +490,4 @@ NO_ATTENTION = StatedCache(0)
 KINDS: Mapping[str, type] = {
     "grouped-query": GroupedQuery,
     "latent": Latent,
-    "compressed": Compressed,
 }

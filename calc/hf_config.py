@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calc.hf_families import FAMILIES, width
+from calc.hf_families import FAMILIES
 from calc.hf_keys import ConfigError, Keys
+from calc.hf_parts import width
 from calc.model import Model
 from calc.words import say
 

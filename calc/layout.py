@@ -8,7 +8,7 @@ Routed experts are split like the rest, or with ``ep > 1`` spread over all chips
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -154,6 +154,16 @@ def widths(scenario: Scenario) -> tuple[int, int, int]:
     if s.n_chips % groups == 0:
         return s.n_chips // groups, s.attention_dp, s.pipeline
     return s.n_chips, 1, 1
+
+
+def with_chips(s: Scenario, n: int) -> Scenario | None:
+    """The same on `n` chips, tensor parallel taking up the rest; None if other widths change."""
+    if s.fidelity == "bound":
+        return replace(s, n_chips=n)
+    changed = replace(s, n_chips=n, tensor_parallel=0)
+    was, now = Layout.of(s), Layout.of(changed)
+    kept = (was.dp, was.ep, was.pp) == (now.dp, now.ep, now.pp)
+    return changed if kept else None
 
 
 def problems(scenario: Scenario) -> list[str]:

@@ -1,4 +1,4 @@
-"""What pulling one lever would do to a scenario, and what its figures hang on."""
+"""What pulling one lever would do to a scenario."""
 
 from __future__ import annotations
 
@@ -8,122 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from calc import cost, decode, memory
+from calc import memory
+from calc.aims import Aim, Outcome, outcome
 from calc.formats import NumberFormat
-from calc.layout import Layout
-from calc.scenario import FIELDS, Quantity, Scenario, ScenarioError
+from calc.layout import with_chips
+from calc.scenario import FIELDS, Quantity, Scenario
 from calc.words import marked, say
 
-Array = NDArray[np.float64]
 Formats = Mapping[str, NumberFormat]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A scenario and the figures a reviewer compares: seconds, token/s, sequences, USD."""
-
-    scenario: Scenario
-    step_time: float
-    throughput_per_chip: float
-    max_batch: int
-    usd_per_million_tokens: float
-
-    @property
-    def fits(self) -> bool:
-        """Whether memory holds the batch."""
-        return self.scenario.batch <= self.max_batch
-
-
-def outcome(scenario: Scenario) -> Outcome:
-    """The compared figures of one scenario."""
-    step = decode.step_time(scenario)
-    return Outcome(
-        scenario,
-        float(step.total),
-        float(step.throughput_per_chip),
-        int(memory.max_batch(scenario)),
-        float(cost.per_million_tokens(scenario, step)),
-    )
-
-
-@dataclass(frozen=True)
-class Aim:
-    """A figure of an `Outcome` that a reviewer wants to move.
-
-    Parameters
-    ----------
-    figure, name, label, unit : str
-        The attribute, what the aim and what the figure is called, and its unit.
-    more : bool
-        Whether more of it is better.
-    of : callable
-        The figure of a scenario, without the others.
-    """
-
-    figure: str
-    name: str
-    label: str
-    unit: str
-    more: bool
-    of: Callable[[Scenario], float]
-
-    def value(self, outcome: Outcome) -> float:
-        """The figure of an outcome."""
-        return float(getattr(outcome, self.figure))
-
-    def gain(self, after: float, before: float) -> float:
-        """How much better `after` is, as the logarithm of the ratio; nan where one is unknown.
-
-        >>> f"{AIMS['step_time'].gain(1.0, 2.0):.3f}, {AIMS['max_batch'].gain(1, 2):.3f}"
-        '0.693, -0.693'
-        """
-        ratio = float(_log_ratio(np.array(after, dtype=float), before))
-        return ratio if self.more else -ratio
-
-
-def _log_ratio(after: Array, before: float) -> Array:
-    """Logarithm of a ratio: 0 from nothing to nothing, infinite to or from nothing."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(after == before, 0.0, np.log(after) - np.log(before))
-
-
-def _step_time(s: Scenario) -> float:
-    return float(decode.step_time(s).total)
-
-
-def _throughput_per_chip(s: Scenario) -> float:
-    return float(decode.step_time(s).throughput_per_chip)
-
-
-def _usd(s: Scenario) -> float:
-    return float(cost.per_million_tokens(s, decode.step_time(s)))
-
-
-def _max_batch(s: Scenario) -> float:
-    return float(memory.max_batch(s))
-
-
-AIMS: Mapping[str, Aim] = {
-    aim.figure: aim
-    for aim in (
-        Aim(
-            "step_time", marked("Latency"), marked("Step time"), "s", False, _step_time,
-        ),
-        Aim(
-            "throughput_per_chip", marked("Throughput"), marked("Token/s per chip"), "token/s",
-            True, _throughput_per_chip,
-        ),
-        Aim(
-            "usd_per_million_tokens", marked("Cost"), marked("USD per Mtoken"), "USD", False, _usd,
-        ),
-        Aim(
-            "max_batch", marked("Batch"), marked("Largest batch"), "sequences", True, _max_batch,
-        ),
-    )
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -168,18 +60,12 @@ def _half_as_wide(
     return min(offered, key=lambda f: (abs(f.bits - half), not s.chip.peak(f) > 0), default=None)
 
 
-def _halve_weights(s: Scenario, formats: Formats) -> Pulled:
-    found = _half_as_wide(s, s.weight_format, "weights", formats)
+def _halve_bytes(s: Scenario, formats: Formats, *, name: str, use: str) -> Pulled:
+    found = _half_as_wide(s, getattr(s, name), use, formats)
     if found is None:
         return say("no format of half the bytes")
-    return replace(s, weight_format=found), found.id
-
-
-def _halve_kv(s: Scenario, formats: Formats) -> Pulled:
-    found = _half_as_wide(s, s.kv_format, "kv", formats)
-    if found is None:
-        return say("no format of half the bytes")
-    return replace(s, kv_format=found), found.id
+    changed: dict[str, Any] = {name: found}
+    return replace(s, **changed), found.id
 
 
 def _halve_context(s: Scenario, _: Formats) -> Pulled:
@@ -188,18 +74,8 @@ def _halve_context(s: Scenario, _: Formats) -> Pulled:
     return replace(s, context=s.context // 2), f"{s.context // 2:,}"
 
 
-def _with_chips(s: Scenario, n: int) -> Scenario | None:
-    """On so many chips, tensor parallel taking what is more or less; None if the layout breaks."""
-    if s.fidelity == "bound":
-        return replace(s, n_chips=n)
-    changed = replace(s, n_chips=n, tensor_parallel=0)
-    was, now = Layout.of(s), Layout.of(changed)
-    kept = (was.dp, was.ep, was.pp) == (now.dp, now.ep, now.pp)
-    return changed if kept else None
-
-
 def _chips(s: Scenario, n: int) -> Pulled:
-    changed = _with_chips(s, n)
+    changed = with_chips(s, n)
     if changed is None:
         return say("the layout does not divide {n:,} chips", n=n)
     return changed, f"{n:,}"
@@ -262,8 +138,11 @@ def _share_kv(s: Scenario, _: Formats) -> Pulled:
 
 
 LEVERS: Mapping[str, tuple[str, Change]] = {
-    "halve_weights": (marked("Halve weight bytes"), _halve_weights),
-    "halve_kv": (marked("Halve KV bytes"), _halve_kv),
+    "halve_weights": (
+        marked("Halve weight bytes"),
+        partial(_halve_bytes, name="weight_format", use="weights"),
+    ),
+    "halve_kv": (marked("Halve KV bytes"), partial(_halve_bytes, name="kv_format", use="kv")),
     "halve_context": (marked("Halve context"), _halve_context),
     "double_chips": (marked("Double chips"), _double_chips),
     "halve_chips": (marked("Halve chips"), _halve_chips),
@@ -318,142 +197,3 @@ def ranked(levers: Iterable[Lever], aim: Aim) -> list[Lever]:
         )
 
     return sorted(levers, key=rank)
-
-
-@dataclass(frozen=True)
-class Knob:
-    """One thing that a step hangs on, and how a scenario looks with so many times as much of it.
-
-    `change` gives None where that cannot be; `applies` says whether the scenario uses it.
-    """
-
-    label: str
-    change: Callable[[Scenario, float], Scenario | None]
-    applies: Callable[[Scenario], bool] = lambda _: True
-
-
-def _fewer_or_more(s: Scenario, factor: float, name: str) -> Scenario:
-    """Whole numbers of something, rounded down."""
-    changed: dict[str, Any] = {name: int(getattr(s, name) * factor)}
-    return replace(s, **changed)
-
-
-def _chips_times(s: Scenario, factor: float) -> Scenario | None:
-    return _with_chips(s, int(s.n_chips * factor))
-
-
-def _format_times(s: Scenario, factor: float, name: str) -> Scenario:
-    return replace(s, **{name: getattr(s, name).scaled(factor)})
-
-
-def _fields_times(s: Scenario, factor: float, *names: str) -> Scenario:
-    return replace(s, **{name: getattr(s, name) * factor for name in names})
-
-
-def _chip_times(s: Scenario, factor: float, *names: str) -> Scenario:
-    figures: dict[str, Any] = {name: getattr(s.chip, name) * factor for name in names}
-    return replace(s, chip=replace(s.chip, **figures))
-
-
-def _rates_times(s: Scenario, factor: float) -> Scenario:
-    peaks = {name: peak * factor for name, peak in s.chip.peaks.items()}
-    return replace(s, chip=replace(s.chip, peaks=peaks))
-
-
-def _talks(s: Scenario) -> bool:
-    return s.fidelity != "bound" and s.n_chips > 1
-
-
-KNOBS = (
-    Knob(marked("Batch"), partial(_fewer_or_more, name="batch")),
-    Knob(marked("Context"), partial(_fewer_or_more, name="context")),
-    Knob(marked("Chips"), _chips_times),
-    Knob(marked("Weight bytes"), partial(_format_times, name="weight_format")),
-    Knob(marked("KV bytes"), partial(_format_times, name="kv_format")),
-    Knob(marked("Memory bandwidth"), lambda s, f: _chip_times(s, f, "bandwidth")),
-    Knob(marked("Memory size"), lambda s, f: _chip_times(s, f, "memory")),
-    Knob(marked("FLOP rate"), _rates_times),
-    Knob(
-        marked("Link bandwidth"),
-        lambda s, f: _chip_times(s, f, "link_one_way", "link_two_way"),
-        _talks,
-    ),
-    Knob(
-        marked("Network per chip"),
-        lambda s, f: _fields_times(s, f, "scale_out"),
-        lambda s: _talks(s) and s.n_chips > s.chip.fabric.reach,
-    ),
-    Knob(
-        marked("Hop latency"),
-        lambda s, f: _fields_times(s, f, "hop_latency"),
-        lambda s: _talks(s) and s.hop_latency > 0,
-    ),
-    Knob(
-        marked("Overheads"),
-        lambda s, f: _fields_times(s, f, "step_overhead", "layer_overhead"),
-        lambda s: s.fidelity != "bound" and s.step_overhead + s.layer_overhead > 0,
-    ),
-)
-
-
-@dataclass(frozen=True)
-class Sensitivities:
-    """What a figure becomes with half and with twice of each thing, the furthest reaching first.
-
-    Attributes
-    ----------
-    aim : Aim
-        The figure.
-    now : float
-        What it is.
-    labels : tuple of str
-        What is halved and doubled, marked for translation.
-    halved, doubled : array
-        The figure then; nan where it is unknown or the scenario would be none.
-    """
-
-    aim: Aim
-    now: float
-    labels: tuple[str, ...]
-    halved: Array
-    doubled: Array
-
-    @property
-    def log_ratios(self) -> tuple[Array, Array]:
-        """Logarithms of `halved` and `doubled` over `now`; infinite to or from nothing."""
-        return _log_ratio(self.halved, self.now), _log_ratio(self.doubled, self.now)
-
-    @property
-    def reach(self) -> Array:
-        """The larger of the two, either way; 0 where neither is known."""
-        return np.asarray(
-            np.nan_to_num(np.abs(self.log_ratios), nan=0.0, posinf=np.inf).max(axis=0)
-        )
-
-
-def sensitivities(scenario: Scenario, aim: Aim) -> Sensitivities:
-    """How far one figure moves with each thing that it hangs on, halved and doubled alone.
-
-    Batch, context and chips are whole: half of an odd number is rounded down. At fidelity
-    ``operators`` more or fewer chips keep the layout but for the tensor-parallel width.
-    """
-    knobs = [knob for knob in KNOBS if knob.applies(scenario)]
-    found = Sensitivities(
-        aim,
-        aim.of(scenario),
-        tuple(knob.label for knob in knobs),
-        np.array([_figure(scenario, aim, knob, 0.5) for knob in knobs]),
-        np.array([_figure(scenario, aim, knob, 2.0) for knob in knobs]),
-    )
-    order = np.argsort(-found.reach.round(9), kind="stable")
-    labels = tuple(found.labels[i] for i in order)
-    return replace(found, labels=labels, halved=found.halved[order], doubled=found.doubled[order])
-
-
-def _figure(scenario: Scenario, aim: Aim, knob: Knob, factor: float) -> float:
-    try:
-        changed = knob.change(scenario, factor)
-    except ScenarioError:
-        # Beyond what a scenario may be: no batch of 0, no chips without end.
-        return math.nan
-    return math.nan if changed is None else aim.of(changed)

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc import decode, roofline
-from calc.attention import GroupedQuery, Latent, Limited, SparseTopK
+from calc.attention import GroupedQuery, Latent, Limited
 from calc.layout import Layout
 from calc.model import Block, Model
 from calc.operators import Operator, Work, of_prompt, with_chunk
 from calc.scenario import Scenario
+from calc.sparse_attention import SparseTopK
 from calc.words import marked
 
 Array = NDArray[np.float64]

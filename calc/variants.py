@@ -14,10 +14,10 @@ from calc.attention import (
     PerToken,
     SharedCache,
     SlidingWindow,
-    SparseTopK,
 )
 from calc.feedforward import NO_FEEDFORWARD
 from calc.model import Block, Model
+from calc.sparse_attention import SparseTopK
 from calc.words import say
 
 # Widths of DeepSeek-V2 and V3, for models that have no latent of their own.

@@ -9,7 +9,17 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from calc import Block, Chip, Model, NumberFormat, Price, attention, feedforward, state_space
+from calc import (
+    Block,
+    Chip,
+    Model,
+    NumberFormat,
+    Price,
+    attention,
+    feedforward,
+    sparse_attention,
+    state_space,
+)
 from calc.chip import FABRICS, PLAUSIBLE, RATES, Fabric
 from calc.formats import USES
 
@@ -268,7 +278,8 @@ def read_attention(reader: Reader) -> attention.Attention:
     window, chunk = reader.count("window", None), reader.count("chunk", None)
     shared = reader.take("shared", bool, False)
     picked = reader.table_of("sparse") if "sparse" in reader.table else None
-    layer: Any = read_layer(reader, {**attention.KINDS, **state_space.KINDS})
+    kinds = {**attention.KINDS, **sparse_attention.KINDS, **state_space.KINDS}
+    layer: Any = read_layer(reader, kinds)
     reader.done()
     limits = [value for value in (window, chunk, picked) if value is not None]
     if (limits and not isinstance(layer, attention.PerToken)) or len(limits) > 1:
@@ -280,7 +291,7 @@ def read_attention(reader: Reader) -> attention.Attention:
     if picked is not None:
         sizes = [picked.count(key) for key in ("top_k", "index_heads", "index_dim")]
         picked.done()
-        layer = attention.SparseTopK(layer, *sizes)
+        layer = sparse_attention.SparseTopK(layer, *sizes)
     result: attention.Attention = attention.SharedCache(layer) if shared else layer
     return result
 

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calc import Model, custom, hf_config
-from calc.attention import Chunked, SharedCache, SlidingWindow, SparseTopK
+from calc.attention import Chunked, SharedCache, SlidingWindow
 from calc.hf_config import ConfigError, parse
 from calc.hf_families import FAMILIES
+from calc.sparse_attention import SparseTopK
 from calc.state_space import ConstantState
 from presets import formats, models
 

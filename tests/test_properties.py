@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scenarios import scenario
 
-from calc import Model, Scenario, ScenarioError, decode, levers, memory, roofline
+from calc import Model, Scenario, ScenarioError, aims, decode, levers, memory, roofline
 from calc.attention import Chunked, GroupedQuery, PerToken, SlidingWindow
 from calc.scenario import FIELDS, KV_SHARDINGS, Quantity
 from presets import chips, formats, models
@@ -173,7 +173,7 @@ def test_params_read_run_from_active_to_all_streamed(s: Scenario) -> None:
 
 @given(scenarios())
 def test_levers_never_raise_and_halving_never_hurts(s: Scenario) -> None:
-    now = levers.outcome(s)
+    now = aims.outcome(s)
     halving = ["halve_weights", "halve_kv"]
     # Just past the edge of a chunk little is cached, and half the context may be a whole one.
     if not any(isinstance(block.attention, Chunked) for block in s.model.blocks):

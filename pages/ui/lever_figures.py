@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calc.levers import Sensitivities
+from calc.sensitivity import Sensitivities
 from calc.words import inside, marked, say
 from pages.ui import figures, kv_figures, text
 

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from calc import Scenario, levers
+from calc import Scenario, levers, sensitivity
 from calc import scenario as scenarios
-from calc.levers import AIMS, Aim, Lever, Sensitivities
+from calc.aims import AIMS, Aim
+from calc.levers import Lever
+from calc.sensitivity import Sensitivities
 from calc.words import inside, marked, say
 from pages.ui import figures, lever_figures, row_choice, sortable, text
 from presets import formats
@@ -62,7 +64,7 @@ def section(scenario: Scenario) -> None:
             _table(scenario, pulled, aim)
             st.caption(_beside(pulled))
         with st.container():
-            _tornado(levers.sensitivities(scenario, aim))
+            _tornado(sensitivity.sensitivities(scenario, aim))
 
 
 def best(pulled: Sequence[Lever], aim: Aim) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from calc import Chip, Model, Scenario, memory, metrics, paging, speculative
-from calc.attention import Attention, Limited, PerToken, SparseTopK
+from calc.attention import Attention, Limited, PerToken
 from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
 from calc.layout import Layout
 from calc.memory import Ledger
+from calc.sparse_attention import SparseTopK
 from calc.state_space import ConstantState
 from calc.variants import caching_layers
 from calc.words import say

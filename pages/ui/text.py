@@ -151,7 +151,7 @@ _FIGURES: Mapping[str, Callable[[float], str]] = {
 
 
 def figure(name: str, value: float) -> str:
-    """A figure that levers are compared by (`levers.AIMS`)."""
+    """A figure that levers are compared by (`aims.AIMS`)."""
     return _FIGURES[name](value)
 
 
