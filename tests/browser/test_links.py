@@ -109,7 +109,8 @@ def test_a_broken_link_is_named_and_survived(tab: Page, app: str) -> None:
 
 
 def test_a_huge_query_is_survived(tab: Page, app: str) -> None:
-    visit(tab, f"{app}/?b=64&junk={'x' * 60_000}&model={'y' * 40_000}")
+    # The server itself refuses request lines of more than 64 KiB.
+    visit(tab, f"{app}/?b=64&junk={'x' * 40_000}&model={'y' * 20_000}")
     expect(tab.locator(".st-key-link-notice")).to_contain_text("Model (model)")
     expect_metric(tab, "Step time", "11.8 ms")
     no_exception(tab)
