@@ -228,13 +228,19 @@ async function draw(host, shown) {
   }
   host.previewed = false;
   drawLegend(host, legend);
-  if (!host.listens) {
-    host.listens = true;
-    host.on("plotly_click", ({ points }) => {
-      const value = Number(points[0]?.customdata);
-      if (host.shown.clickable && Number.isFinite(value)) host.tell("clicked", value);
-    });
-  }
+}
+
+// Plotly looks for the point under the pointer at most every 50 ms: its own event for a click that
+// comes sooner tells the point before, or is not sent.
+const LOOKED = 60;
+
+function answer(host, { target }) {
+  if (!host.shown.clickable || !target.closest(".nsewdrag")) return;
+  clearTimeout(host.looking);
+  host.looking = setTimeout(() => {
+    const value = Number(host._hoverdata?.[0].customdata);
+    if (Number.isFinite(value)) host.tell("clicked", value);
+  }, LOOKED);
 }
 
 // Of the time, shapes may take this share while points move.
@@ -296,6 +302,7 @@ function watch(host) {
     if (host.offsetParent && host.layout && host.clientWidth !== host.layout.width) redraw();
   });
   host.sizes.observe(host);
+  host.addEventListener("click", (event) => answer(host, event));
   // What is out of sight waits until it comes near; paper shows all.
   host.sights = new IntersectionObserver(([sight]) => {
     host.near = sight.isIntersecting;
@@ -334,7 +341,6 @@ export default function ({ parentElement, data, setTriggerValue }) {
     host.sights?.disconnect();
     removeEventListener("beforeprint", host.printing);
     clearInterval(host.themes);
-    host.listens = false;
     window[LIBRARY]?.then((plotly) => plotly.purge(host), () => {});
   };
 }

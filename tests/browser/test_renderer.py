@@ -62,22 +62,25 @@ def test_a_move_keeps_the_node_and_the_zoom(tab: Page, app: str) -> None:
     assert tab.evaluate(f"() => {FIRST}._fullLayout.xaxis.range") == zoomed
 
 
-def test_a_click_on_the_frontier_sets_the_batch(tab: Page, app: str) -> None:
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_click_on_the_frontier_sets_the_batch(tab: Page, app: str, at_once: bool) -> None:
     visit(tab, app)
     expect_charts(tab)
     plot = tab.locator(".js-plotly-plot").nth(1)
     plot.scroll_into_view_if_needed()
-    place = plot.evaluate(
+    x, y, batch = plot.evaluate(
         "gd => { const a = gd._fullLayout, d = gd._fullData[0], i = 10, b = gd"
         ".getBoundingClientRect(); return [b.left + a.xaxis._offset + a.xaxis.d2p(d.x[i]),"
         " b.top + a.yaxis._offset + a.yaxis.d2p(d.y[i]), d.customdata[i]]; }"
     )
-    tab.mouse.move(place[0], place[1], steps=5)
-    expect(tab.locator(".hoverlayer .hovertext").first).to_be_visible()
-    tab.mouse.click(place[0], place[1])
-    expect(tab).to_have_url(re.compile(rf"[?&]b={place[2]:.0f}(&|$)"))
+    tab.mouse.move(x + 60, y + 60)
+    if not at_once:
+        tab.mouse.move(x, y, steps=5)
+        expect(tab.locator(".hoverlayer .hovertext").first).to_be_visible()
+    tab.mouse.click(x, y)
+    expect(tab).to_have_url(re.compile(rf"[?&]b={batch:.0f}(&|$)"))
     box = tab.get_by_label("Batch, exact")
-    expect(box).to_have_value(f"{place[2]:.0f}")
+    expect(box).to_have_value(f"{batch:.0f}")
 
 
 def test_paper_shows_whole_charts(tab: Page, app: str) -> None:
