@@ -161,6 +161,8 @@ const SAVE = {
 const CONFIG = {
   displaylogo: false,
   responsive: false,
+  // Back to the axes that came, not to ones without their margins.
+  doubleClick: "reset",
   // Nothing leaves this machine: no button to share a chart elsewhere.
   showSendToCloud: false,
   modeBarButtonsToRemove: ["toImage", "select2d", "lasso2d", "autoScale2d", "sendChartToCloud"],
@@ -234,13 +236,17 @@ async function draw(host, shown) {
 // comes sooner tells the point before, or is not sent.
 const LOOKED = 60;
 
-function answer(host, { target }) {
+function answer(host, { target, clientX, clientY }) {
   if (!host.shown.clickable || !target.closest(".nsewdrag")) return;
-  clearTimeout(host.looking);
-  host.looking = setTimeout(() => {
+  const tell = () => {
     const value = Number(host._hoverdata?.[0].customdata);
     if (Number.isFinite(value)) host.tell("clicked", value);
-  }, LOOKED);
+  };
+  const { left, top } = host.getBoundingClientRect();
+  const since = Math.hypot(clientX - left - host._hoverPointerX, clientY - top - host._hoverPointerY);
+  clearTimeout(host.looking);
+  if (since < 1) tell();
+  else host.looking = setTimeout(tell, LOOKED);
 }
 
 // Of the time, shapes may take this share while points move.
