@@ -44,22 +44,35 @@ def press(tab: Page, key: str) -> None:
     slider.press(key)
 
 
-def test_a_move_keeps_the_node_and_the_zoom(tab: Page, app: str) -> None:
-    visit(tab, app)
-    expect_charts(tab)
-    tab.evaluate(f"() => {{ {FIRST}.mark = 'same'; }}")
+def ranges(tab: Page) -> list[list[float]]:
+    both: list[list[float]] = tab.evaluate(
+        f"() => [{FIRST}._fullLayout.xaxis.range, {FIRST}._fullLayout.yaxis.range]"
+    )
+    return both
+
+
+def zoom(tab: Page) -> None:
+    before = ranges(tab)
     box = tab.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
     assert box
     tab.mouse.move(box["x"] + 100, box["y"] + 60)
     tab.mouse.down()
     tab.mouse.move(box["x"] + 200, box["y"] + 160, steps=5)
     tab.mouse.up()
-    zoomed = tab.evaluate(f"() => {FIRST}._fullLayout.xaxis.range")
+    tab.wait_for_function(f"x => {FIRST}._fullLayout.xaxis.range[0] > x", arg=before[0][0])
+
+
+def test_a_move_keeps_the_node_and_the_zoom(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    tab.evaluate(f"() => {{ {FIRST}.mark = 'same'; }}")
+    zoom(tab)
+    zoomed = ranges(tab)
     press(tab, "ArrowRight")
     expect_metric(tab, "Step time", "9.39 ms")
     tab.wait_for_function(f"() => {FIRST}.data.at(-1).y[0] > 9")
     assert tab.evaluate(f"() => {FIRST}.mark") == "same"
-    assert tab.evaluate(f"() => {FIRST}._fullLayout.xaxis.range") == zoomed
+    assert ranges(tab) == zoomed
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -286,12 +299,26 @@ def test_a_scrubber_listens_to_keys(tab: Page, app: str) -> None:
 
 
 def test_another_scale_resets_the_zoom(tab: Page, app: str) -> None:
+    def switched(label: str, to: str) -> list[list[float]]:
+        tab.get_by_text(label, exact=True).click()
+        tab.wait_for_function(f"to => {FIRST}._fullLayout.yaxis.type === to", arg=to)
+        return ranges(tab)
+
     visit(tab, app)
     expect_charts(tab)
-    before = tab.evaluate(f"() => {FIRST}._fullLayout.yaxis.type")
-    tab.get_by_text("linear", exact=True).click()
-    tab.wait_for_function(f"() => {FIRST}._fullLayout.yaxis.type === 'linear'")
-    assert before == "log"
+    log, linear = ranges(tab), switched("linear", "linear")
+    assert switched("logarithmic", "log") == log
+    zoom(tab)
+    assert switched("linear", "linear") == linear
+
+
+def test_a_double_click_leaves_axes_that_were_not_zoomed(tab: Page, app: str) -> None:
+    visit(tab, app)
+    expect_charts(tab)
+    before = ranges(tab)
+    tab.locator(".js-plotly-plot .nsewdrag").first.dblclick()
+    next_frame(tab)
+    assert ranges(tab) == before
 
 
 def test_a_theme_switch_recolours_without_a_move(tab: Page, app: str) -> None:
