@@ -309,11 +309,11 @@ function watch(host) {
   });
   host.sizes.observe(host);
   host.addEventListener("click", (event) => answer(host, event));
-  // What is out of sight waits until it comes near; paper shows all.
+  // What is out of sight waits until it is a step of the wheel away; paper shows all.
   host.sights = new IntersectionObserver(([sight]) => {
     host.near = sight.isIntersecting;
     if (host.near) catchUp(host);
-  }, { root: host.closest("[data-testid=stMain]"), rootMargin: "25%" });
+  }, { root: host.closest("[data-testid=stMain]"), rootMargin: "100px" });
   host.sights.observe(host);
   host.printing = () => catchUp(host);
   addEventListener("beforeprint", host.printing);
