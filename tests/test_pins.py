@@ -103,6 +103,13 @@ def test_scenarios_stand_side_by_side() -> None:
     assert at.dataframe[0].value.loc[0, "now"].startswith("8.57 ms   −8.57 ms, −50")
 
 
+def test_who_is_level_shares_the_first_place() -> None:
+    level = everything(compared(Pin("half", "n=8"), Pin("quarter", "n=4")))
+    assert "**now** has the shortest step, 8.57 ms;" in level
+    assert "**now**, **half**, **quarter** share the most per chip, 233 token/s;" in level
+    assert "**now**, **half**, **quarter** share the lowest price, $1.43 per Mtoken." in level
+
+
 def test_the_baseline_follows_its_pin() -> None:
     at = compared(Pin("one", "n=8"), Pin("two", "n=4"))
     at.selectbox(key="compare-baseline").select("two").run()

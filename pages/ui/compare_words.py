@@ -96,18 +96,21 @@ def verdict(
 ) -> str:
     """Who is fastest, who yields most per chip and who is cheapest, against the baseline."""
     said = []
-    for id, words in (
-        ("step_time", say("**{name}** has the shortest step, {value}{change}")),
-        ("throughput_per_chip", say("**{name}** yields most per chip, {value} token/s{change}")),
-        ("usd_per_million_tokens", say("**{name}** is cheapest, {value} per Mtoken{change}")),
-    ):
+    for id, alone, shared in (
+        ("step_time", say("{names} has the shortest step, {value}{change}"),
+         say("{names} share the shortest step, {value}{change}")),
+        ("throughput_per_chip", say("{names} yields most per chip, {value} token/s{change}"),
+         say("{names} share the most per chip, {value} token/s{change}")),
+        ("usd_per_million_tokens", say("{names} is cheapest, {value} per Mtoken{change}"),
+         say("{names} share the lowest price, {value} per Mtoken{change}")),
+    ):  # fmt: skip
         better = next(one.better for one in compare.MEASURES if one.id == id)
         known = {i: own[id] for i, own in enumerate(figures) if math.isfinite(own[id])}
         if not known:
             continue
-        # Among equals the baseline, then the first.
-        best = max(known, key=lambda i: (better * known[i], i == baseline, -i))
-        change = text.change(known[best], figures[baseline][id]) if best != baseline else ""
+        best = max(known.values(), key=lambda value: better * value)
+        leading = [i for i, value in known.items() if math.isclose(value, best, rel_tol=1e-9)]
+        change = "" if baseline in leading else text.change(best, figures[baseline][id])
         beside = (
             say(
                 " ({change} against {baseline})",
@@ -118,8 +121,10 @@ def verdict(
             else ""
         )
         said.append(
-            words.format(
-                name=_name(contenders, best), value=written(id, known[best]), change=beside
+            (shared if len(leading) > 1 else alone).format(
+                names=text.listed(f"**{_name(contenders, i)}**" for i in leading),
+                value=written(id, best),
+                change=beside,
             )
         )
     misfits = [
