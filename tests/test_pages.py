@@ -1,4 +1,4 @@
-"""Pages in Streamlit's own harness: every preset, every page with every kind of model, links."""
+"""Pages in Streamlit's own harness: every page with every preset, links, notices."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ from streamlit.testing.v1 import AppTest
 from presets import chips, models
 
 APP = "../app.py"
-# One model for each set of layers that a model is made of.
-KINDS = {
-    frozenset((type(block.attention), type(block.feedforward)) for block in model.blocks): name
-    for name, model in models.items()
-}.values()
 
 
 def opened(page: str | None = None, **query: str) -> AppTest:
@@ -181,8 +176,8 @@ def test_prefill_and_sharding_survive_the_limits(page: str, query: dict[str, str
 
 
 @pytest.mark.parametrize("page", ["pages/prefill.py", "pages/sharding.py"])
-@pytest.mark.parametrize("model", KINDS)
-def test_prefill_and_sharding_with_every_kind_of_model(page: str, model: str) -> None:
+@pytest.mark.parametrize("model", models)
+def test_prefill_and_sharding_with_every_model(page: str, model: str) -> None:
     test = opened(page, model=model, chip="h200", n="64", f="operators")
     assert "unknown" not in "".join(metrics(test).values())
 
@@ -269,8 +264,8 @@ def test_capacity_cost_and_quantization_survive_the_limits(
 
 
 @pytest.mark.parametrize("page", ["pages/capacity.py", "pages/cost.py", "pages/quantization.py"])
-@pytest.mark.parametrize("model", KINDS)
-def test_capacity_cost_and_quantization_with_every_kind_of_model(page: str, model: str) -> None:
+@pytest.mark.parametrize("model", models)
+def test_capacity_cost_and_quantization_with_every_model(page: str, model: str) -> None:
     assert opened(page, model=model, chip="h200", n="64").markdown
 
 
@@ -302,8 +297,8 @@ def test_kv_page_switches() -> None:
     assert not test.exception
 
 
-@pytest.mark.parametrize("model", KINDS)
-def test_kv_page_with_every_kind_of_model(model: str) -> None:
+@pytest.mark.parametrize("model", models)
+def test_kv_page_with_every_model(model: str) -> None:
     assert metrics(opened("pages/kv_cache.py", model=model))["Per token"]
 
 
@@ -338,8 +333,8 @@ def test_speculation_page_warns_of_a_doubtful_draft() -> None:
     assert "vocabularies of different sizes" in notes
 
 
-@pytest.mark.parametrize("model", KINDS)
-def test_speculation_page_with_every_kind_of_model(model: str) -> None:
+@pytest.mark.parametrize("model", models)
+def test_speculation_page_with_every_model(model: str) -> None:
     assert metrics(opened("pages/speculative.py", model=model))["Tokens per check"] == "3.36"
 
 
