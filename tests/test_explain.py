@@ -14,24 +14,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from computed import computed
 from numpy.testing import assert_allclose
 from scenarios import scenario
 from test_properties import scenarios
 
-from calc import (
-    Model,
-    Scenario,
-    cost,
-    decode,
-    memory,
-    metrics,
-    prefill,
-    roofline,
-    sharding,
-    speculative,
-)
+from calc import Model, Scenario, memory
 from calc.explain import EXPLANATIONS
-from calc.explain.speculation import LONGEST
 from calc.expression import (
     Expression,
     Floor,
@@ -47,79 +36,7 @@ from calc.expression import (
 )
 from calc.scenario import FIDELITIES
 from calc.sought import Best, Edge
-from pages.ui import sweeps
 from presets import chips, models
-
-
-def computed(s: Scenario) -> dict[str, float]:
-    """Every explained quantity by the module that computes it for the page."""
-    step, one, widths = decode.step_time(s), sharding.matmul(s), sharding.current_limits(s)
-    reading = float(prefill.prompt_time(s).total)
-    rate = prefill.prompt_rate(s, reading)
-    return {
-        "step_time": float(step.total),
-        "kv_read": float(step.kv_read),
-        "weight_read": float(step.weight_read),
-        "linear_compute": float(step.linear_compute),
-        "attention_compute": float(step.attention_compute),
-        "communication": float(step.communication),
-        "overhead": float(step.overhead),
-        "throughput": float(step.throughput),
-        "throughput_per_chip": float(step.throughput_per_chip),
-        "compute_bound_batch": roofline.compute_bound_batch(s),
-        "max_batch": float(memory.max_batch(s)),
-        "weights": memory.weights(s),
-        "kv_cache": float(memory.kv_cache(s)),
-        "kv_per_sequence": float(memory.kv_per_sequence(s)),
-        "usd_per_million_tokens": float(cost.per_million_tokens(s, step)),
-        "prefill_time": reading,
-        "prefill_flops": float(prefill.flops(s.model, s.prompt, prefill.block_hit(s))),
-        "free_tokens": prefill.free_tokens(s),
-        "servers_ratio": prefill.servers_ratio(1 / rate, s.batch, float(step.total), s.output),
-        "block_hit": float(prefill.block_hit(s)),
-        "transfer_time": prefill.transfer_time(s),
-        "usd_per_million_input_tokens": cost.per_million_input_tokens(s, rate),
-        "usd_per_thousand_requests": cost.requests(s, step, rate),
-        "flops_per_usd": cost.flops_per_usd(cost.price(s), s.chip, s.compute_format),
-        "tokens_per_joule": float(cost.tokens_per_joule(s, step)),
-        "mfu": float(metrics.mfu(s, step)),
-        "mbu": float(metrics.mbu(s, step)),
-        "end_to_end": metrics.end_to_end(reading, float(step.total), s.output),
-        "kv_tokens_retired": metrics.kv_tokens_retired(s.batch, s.prompt, s.output),
-        "usd_per_million_output_tokens": float(cost.per_million_tokens(s, step)),
-        "fewest_chips": memory.min_chips(s),
-        "free": memory.ledger(s).free,
-        "missing": -memory.ledger(s).free,
-        "kv_per_token": s.model.kv_bytes_per_token(s.kv_format),
-        "kv_alone": float(s.model.kv_bytes(s.context, s.kv_format)),
-        "sequences_that_fit": float(memory.max_batch(s)),
-        "equal_reads": decode.kv_equals_weights_batch(s),
-        "attention_intensity": sweeps.intensity(s),
-        "ridge_point": roofline.ridge_point(s.chip, s.compute_format),
-        "prompt_token_rate": s.prompt * rate,
-        "attention_share": prefill.attention_share(s),
-        "largest_chunk": prefill.largest_chunk(s),
-        **speculated(s),
-        "matmul_hbm": float(one.hbm),
-        "matmul_math": float(one.math),
-        "matmul_link": float(one.link),
-        "hbm_limit": widths.hbm,
-        "compute_limit": widths.compute,
-    }
-
-
-def speculated(s: Scenario) -> dict[str, float]:
-    """The same of speculation."""
-    ratio = speculative.effective_cost_ratio(s)
-    lengths = speculative.batch_speedup(s, n_draft=sweeps.DRAFTED)
-    return {
-        "speedup_here": float(speculative.batch_speedup(s).speedup),
-        "speedup_free": float(speculative.speedup(s.acceptance, s.n_draft, ratio)),
-        "tokens_per_check": float(speculative.expected_tokens(s.acceptance, s.n_draft)),
-        "best_length_here": sweeps.best(lengths.speedup),
-        "best_length_free": speculative.best_n_draft(s.acceptance, ratio, LONGEST),
-        "free_batch": speculative.free_batch(s, roofline.compute_bound_batch(s)) // 1,
-    }
 
 
 def test_every_quantity_is_explained() -> None:
