@@ -9,7 +9,9 @@ import streamlit as st
 
 from calc import scenario
 from calc.words import marked, say
-from pages.ui import frame, language, link, present, sidebar
+from pages.ui.frame import language, link, sidebar
+from pages.ui.frame import page as frame
+from pages.ui.report import present
 
 CORE = sidebar.CORE
 PREFILL, LAYOUT, LOSSES, PRICE, TRAFFIC, SERVING, SPECULATION = sidebar.FOLDED

@@ -159,7 +159,7 @@ class GroupedQuery(PerToken):
 
     References
     ----------
-    Parameters formulas.md F1.1; cache F2.1; FLOPs F3.2.
+    Parameters method.md F1.1; cache F2.1; FLOPs F3.2.
     """
 
     heads: int
@@ -252,7 +252,7 @@ class Latent(PerToken):
 
     References
     ----------
-    Parameters formulas.md F1.6; cache F2.2; FLOPs F3.3, prompts F5.1.
+    Parameters method.md F1.6; cache F2.2; FLOPs F3.3, prompts F5.1.
     """
 
     heads: int
@@ -269,7 +269,7 @@ class Latent(PerToken):
 
     @property
     def split(self) -> HeadSplit:
-        """All heads read the one latent, so each chip needs the whole of it (formulas.md F3.7)."""
+        """All heads read the one latent, so each chip needs the whole of it (method.md F3.7)."""
         absorbed = self.kv_rank + self.rope_dim
         return HeadSplit(self.heads, 1, self.heads * absorbed, self.heads * self.kv_rank)
 
@@ -357,7 +357,7 @@ class SlidingWindow(Limited):
 
     References
     ----------
-    formulas.md F2.3: kept and read tokens are ``min(context, window)``.
+    method.md F2.3: kept and read tokens are ``min(context, window)``.
     """
 
     inner: PerToken
@@ -387,7 +387,7 @@ class Chunked(Limited):
 
     References
     ----------
-    formulas.md F2.6.
+    method.md F2.6.
     """
 
     inner: PerToken
@@ -414,7 +414,7 @@ class Chunked(Limited):
 class SharedCache:
     """A layer that attends to the cache of an earlier one: it keeps nothing and reads it all.
 
-    Capacity shrinks, read traffic does not (formulas.md F2.5). It has no key and value
+    Capacity shrinks, read traffic does not (method.md F2.5). It has no key and value
     projections of its own.
     """
 

@@ -78,7 +78,7 @@ def topology(scenario: Scenario, *, doubled: bool = False) -> Topology:
 
     References
     ----------
-    Seed 001 §12; formulas.md F6.2.
+    Seed 001 §12; method.md F6.2.
     """
     s = scenario
     weights = memory.weights(replace(s, fidelity="bound"))
@@ -170,7 +170,7 @@ def mixed_weights(model: Model, experts: NumberFormat, rest: NumberFormat) -> fl
 
     References
     ----------
-    formulas.md F9.2, mixed checkpoints.
+    method.md F9.2, mixed checkpoints.
     """
     parts = [(b.count, p) for b in model.blocks for p in b.feedforward.parts(model.d_model)]
     matrices = sum(

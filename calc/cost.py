@@ -42,7 +42,7 @@ def per_million(price: float, tokens_per_second: ArrayLike) -> Array:
 
     References
     ----------
-    Seed 004; formulas.md F8.12.
+    Seed 004; method.md F8.12.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def per_thousand_requests(
 
     References
     ----------
-    Seed 004; formulas.md F8.12.
+    Seed 004; method.md F8.12.
 
     Examples
     --------

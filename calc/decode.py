@@ -172,7 +172,7 @@ def step_time(
         other, so a sweep over both is one call.
     tokens : array_like
         Tokens of each sequence in the step: 1, or a draft and one more when verifying. FLOPs and
-        the experts hit grow with it; weights and cache are read once (formulas.md F3.6).
+        the experts hit grow with it; weights and cache are read once (method.md F3.6).
     layout : Layout, optional
         Widths to use instead of the scenario's at ``operators``; arrays of them broadcast too.
 
@@ -184,7 +184,7 @@ def step_time(
 
     References
     ----------
-    Seed 001 §6; formulas.md F3.1–F3.9, with the weights really read (F1.9, F3.5) and the cache
+    Seed 001 §6; method.md F3.1–F3.9, with the weights really read (F1.9, F3.5) and the cache
     summed over the model's own layers (F2.1–F2.4).
     """
     s = scenario

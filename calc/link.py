@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from calc import custom, pins, sampling
 from calc.scenario import SCHEMA, Catalogues, Choice, Field, Option, Quantity
-from calc.serving import plan, trace
+from calc.serving import asked, trace
 from calc.words import inside, marked, say
 
 # Raised when the meaning of a key changes; older links are then read by their own version's rules.
@@ -76,7 +76,7 @@ PRESENTATION = (
         SLIDES,
     ),
 )
-WRITTEN: tuple[Field, ...] = (*SCHEMA, *plan.FIELDS, *PRESENTATION)
+WRITTEN: tuple[Field, ...] = (*SCHEMA, *asked.FIELDS, *PRESENTATION)
 BY_KEY = {field.key: field for field in WRITTEN}
 BY_NAME = {field.name: field for field in WRITTEN}
 KEYS = frozenset({*BY_KEY, VERSION_KEY, *(text.key for text in TEXTS)})

@@ -34,7 +34,7 @@ def kv_per_sequence(scenario: Scenario, context: ArrayLike | None = None) -> Arr
 
     References
     ----------
-    formulas.md F2.1–F2.4, copies F3.7.
+    method.md F2.1–F2.4, copies F3.7.
     """
     s = scenario
     length = s.context if context is None else context
@@ -72,7 +72,7 @@ def activations_per_chip(scenario: Scenario, layout: Layout) -> Array:
 
     References
     ----------
-    formulas.md F6.1.
+    method.md F6.1.
     """
     s, model = scenario, scenario.model
     columns = [
@@ -99,7 +99,7 @@ def max_batch(scenario: Scenario, context: ArrayLike | None = None) -> NDArray[n
 
     References
     ----------
-    formulas.md F6.2; each group of chips has its own sequences.
+    method.md F6.2; each group of chips has its own sequences.
     """
     groups = _groups(scenario)
     each = kv_per_sequence(scenario, context) + activations_per_sequence(scenario)
@@ -146,7 +146,7 @@ def min_chips(scenario: Scenario) -> int:
 
     References
     ----------
-    formulas.md F6.2.
+    method.md F6.2.
     """
     return fewest_chips(scenario, chips_needed(replace(scenario, fidelity="bound")), fits)
 

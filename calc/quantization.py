@@ -50,7 +50,7 @@ def effective_bits(
 
     References
     ----------
-    formulas.md F9.2.
+    method.md F9.2.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def calibrate(
 
     References
     ----------
-    formulas.md F9.1; seed 000 §6.6.1.
+    method.md F9.1; seed 000 §6.6.1.
 
     Examples
     --------

@@ -17,7 +17,7 @@ def ridge_point(chip: Chip, compute_format: NumberFormat) -> float:
 
     References
     ----------
-    formulas.md §0, R = C/W.
+    method.md §0, R = C/W.
     """
     return chip.peak(compute_format) / chip.bandwidth
 
@@ -32,7 +32,7 @@ def critical_batch(chip: Chip, weight_format: NumberFormat, compute_format: Numb
 
     References
     ----------
-    Seed 001 §3; formulas.md F4.1.
+    Seed 001 §3; method.md F4.1.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def compute_bound_batch(scenario: Scenario) -> float:
 
     References
     ----------
-    formulas.md F3.5.
+    method.md F3.5.
     """
     low, high = 1e-3, 1e9
     if math.isnan(scenario.chip.peak(scenario.compute_format)):

@@ -83,7 +83,7 @@ def matmul(scenario: Scenario, tp: ArrayLike | None = None) -> Matmul:
 
     References
     ----------
-    Seed 001 §8 and §12; formulas.md §11.
+    Seed 001 §8 and §12; method.md §11.
     """
     s = scenario
     width = np.asarray(Layout.of(s).tp if tp is None else tp, dtype=float)
@@ -125,7 +125,7 @@ def hbm_limit(
 
     References
     ----------
-    Seed 001 §8; formulas.md §11.
+    Seed 001 §8; method.md §11.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def compute_limit(columns: float, rate: float, link: float, axes: int = 1) -> fl
 
     References
     ----------
-    Seed 001 §12; formulas.md F5.4, §11.
+    Seed 001 §12; method.md F5.4, §11.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def two_axis_time(
 
     References
     ----------
-    formulas.md §11, 2-D weight-stationary.
+    method.md §11, 2-D weight-stationary.
     """
     root = np.sqrt(np.asarray(chips, dtype=float))
     return np.asarray(
@@ -268,7 +268,7 @@ def two_axis_crossover(d_model: float, columns: float, *, uniform: bool = False)
 
     References
     ----------
-    formulas.md §11: ``18 F / D`` and ``4 F / D``.
+    method.md §11: ``18 F / D`` and ``4 F / D``.
 
     Examples
     --------
@@ -363,14 +363,14 @@ def by_width(scenario: Scenario, tp: ArrayLike) -> Widths:
 
 
 def message(scenario: Scenario) -> float:
-    """Activations that a collective of one product carries [byte] (formulas.md §11)."""
+    """Activations that a collective of one product carries [byte] (method.md §11)."""
     s = scenario
     sequences = float(Layout.of(s).sequences(s.batch))
     return sequences * s.model.d_model * s.compute_format.bytes
 
 
 def latency_floor(scenario: Scenario) -> float:
-    """What a step's reductions take if their messages are of no size [s] (formulas.md F3.7)."""
+    """What a step's reductions take if their messages are of no size [s] (method.md F3.7)."""
     return float(decode.step_time(with_links(scenario), batch=0).communication)
 
 

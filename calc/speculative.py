@@ -57,7 +57,7 @@ def expected_tokens(alpha: ArrayLike, n_draft: ArrayLike) -> Array:
 
     References
     ----------
-    Leviathan et al. 2022, equation 1; formulas.md F7.2.
+    Leviathan et al. 2022, equation 1; method.md F7.2.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def expected_tokens(alpha: ArrayLike, n_draft: ArrayLike) -> Array:
 
 
 def expected_tokens_by_position(acceptance: ArrayLike) -> float:
-    """The same for an acceptance of its own at each position [token] (formulas.md F7.2).
+    """The same for an acceptance of its own at each position [token] (method.md F7.2).
 
     >>> expected_tokens_by_position([0.5, 0.5])
     1.75
@@ -84,7 +84,7 @@ def expected_tokens_by_position(acceptance: ArrayLike) -> float:
 def expected_tokens_of_tree(acceptance: ArrayLike, branches: ArrayLike) -> float:
     """Tokens per verification of a tree with so many candidates at each depth [token].
 
-    A depth is passed if any candidate is accepted, ``1 - (1 - a)^c`` (formulas.md F7.5).
+    A depth is passed if any candidate is accepted, ``1 - (1 - a)^c`` (method.md F7.5).
     """
     passed = 1 - (1 - _probability(acceptance)) ** _length(branches)
     return expected_tokens_by_position(passed)
@@ -99,7 +99,7 @@ def speedup(alpha: ArrayLike, n_draft: ArrayLike, cost_ratio: ArrayLike) -> Arra
 
     References
     ----------
-    Leviathan et al. 2022, theorem 3.8; formulas.md F7.3.
+    Leviathan et al. 2022, theorem 3.8; method.md F7.3.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def operations_factor(alpha: ArrayLike, n_draft: ArrayLike, draft_operations: Ar
 
 
 def reported_acceptance(alpha: ArrayLike, n_draft: ArrayLike) -> Array:
-    """Acceptance as engines print it, accepted over drafted tokens (formulas.md F7.2).
+    """Acceptance as engines print it, accepted over drafted tokens (method.md F7.2).
 
     >>> round(float(reported_acceptance(0.8, 4)), 2)
     0.59
@@ -236,7 +236,7 @@ def batch_speedup(
 
     References
     ----------
-    formulas.md F7.4, F3.6.
+    method.md F7.4, F3.6.
     """
     drafted = scenario.n_draft if n_draft is None else n_draft
     plain = decode.step_time(scenario, batch, context)
@@ -267,7 +267,7 @@ def tree_speedup(scenario: Scenario, branches: ArrayLike) -> tuple[float, int, f
 
     References
     ----------
-    formulas.md F7.5.
+    method.md F7.5.
     """
     widths = _length(branches)
     nodes = int(np.cumprod(widths).sum())

@@ -6,8 +6,8 @@ import streamlit as st
 
 from calc.explain import EXPLANATIONS
 from calc.words import marked, say
-from pages.ui import explained, tables, text
-from pages.ui.frame import current_scenario, header
+from pages.ui.frame.page import current_scenario, header
+from pages.ui.writing import explained, tables, text
 
 INTRODUCTION = marked("""
 One decode step makes one token for every sequence of the batch. It reads each sequence's KV cache,

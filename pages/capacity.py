@@ -6,18 +6,11 @@ import streamlit as st
 
 from calc import memory, roofline
 from calc.words import say
-from pages.ui import (
-    capacity_figures,
-    capacity_tables,
-    capacity_words,
-    explained,
-    figures,
-    layout_words,
-    packing_bench,
-    tabs,
-    text,
-)
-from pages.ui.frame import current_scenario, header, metrics, notes
+from pages.ui.capacity import figures, packing, tables, words
+from pages.ui.charts import kit
+from pages.ui.frame import tabs
+from pages.ui.frame.page import current_scenario, header, metrics, notes
+from pages.ui.writing import explained, layout, text
 
 scenario = current_scenario()
 held = memory.ledger(scenario)
@@ -26,9 +19,9 @@ fewest = memory.min_chips(scenario)
 crossing = roofline.compute_bound_batch(scenario)
 
 header(say("Does it fit, and on how many?"), scenario)
-topologies = capacity_tables.compared(scenario)
-st.markdown(capacity_words.verdict(scenario, held, fewest, *topologies[0]))
-notes(layout_words.caveats(scenario))
+topologies = tables.compared(scenario)
+st.markdown(words.verdict(scenario, held, fewest, *topologies[0]))
+notes(layout.caveats(scenario))
 shown = {
     "weights": text.si(held.weights, "B"),
     "kv_cache": text.si(held.kv_cache, "B"),
@@ -40,16 +33,16 @@ shown = {
 metrics(shown)
 
 with st.grid(2, min_column_width=400):
-    figures.show(
-        capacity_figures.resident(held, scenario.n_chips),
+    kit.show(
+        figures.resident(held, scenario.n_chips),
         key="capacity-resident",
         alt=say(
             "What fills the memory of all chips and of one: {parts}.",
             parts=text.quantities(held.parts(), "B"),
         ),
     )
-    figures.show(
-        capacity_figures.against_context(scenario, largest, crossing),
+    kit.show(
+        figures.against_context(scenario, largest, crossing),
         key="capacity-context",
         alt=say("Sequences that memory holds against context; {n:,} at this context.", n=largest),
     )
@@ -60,7 +53,7 @@ smallest, everywhere, packed = tabs.show(
 )
 if smallest.open:
     with smallest:
-        st.table(capacity_tables.topologies(topologies), hide_index=True)
+        st.table(tables.topologies(topologies), hide_index=True)
         st.caption(
             say(
                 "Each slice filled with sequences of {context:,} tokens; requests generate "
@@ -72,8 +65,8 @@ if smallest.open:
 if everywhere.open:
     with everywhere:
         st.caption(say("This batch and context on the fewest chips of every kind, as one group."))
-        capacity_tables.every_chip(scenario)
+        tables.every_chip(scenario)
 if packed.open:
     with packed:
-        packing_bench.section()
+        packing.section()
 explained.section(scenario, shown, key="capacity")

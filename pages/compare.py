@@ -6,15 +6,18 @@ import streamlit as st
 
 from calc import compare
 from calc.words import say
-from pages.ui import compare_figures, compare_words, explained, figures, pinned, renderer, text
-from pages.ui.frame import current_scenario, header, notes
+from pages.ui.charts import frontiers, kit, renderer
+from pages.ui.compare import words
+from pages.ui.frame import pinned
+from pages.ui.frame.page import current_scenario, header, notes
+from pages.ui.writing import explained, text
 
 _NAMES, _CHOSEN = "_compare_names", "_compare_points"
 
 
 def choose(value: float) -> None:
     """Keep the last two points that were clicked, each a name and a batch."""
-    i, batch = compare_figures.picked(value)
+    i, batch = frontiers.picked(value)
     drawn: list[str] = st.session_state[_NAMES]
     if i < len(drawn):
         before = st.session_state.get(_CHOSEN, [])[-1:]
@@ -44,8 +47,8 @@ if st.session_state.get(pinned.BASELINE) not in names:
     st.session_state[pinned.BASELINE] = names[0]
 baseline = names.index(st.session_state[pinned.BASELINE])
 by_name = dict(zip(names, contenders, strict=True))
-measured = compare_words.figures_of(contenders)
-curves = [compare_figures.Curve.of(one) for one in contenders]
+measured = words.figures_of(contenders)
+curves = [frontiers.Curve.of(one) for one in contenders]
 points = [point for point in st.session_state.get(_CHOSEN, []) if point[0] in by_name]
 if len(points) < 2:
     # A first click stands against the baseline, so that it is answered too.
@@ -54,23 +57,23 @@ if len(points) < 2:
     points = [*usual[: 2 - len(points)], *points]
 (a, b) = [(name, compare.point(by_name[name].scenario, batch)) for name, batch in points]
 
-st.markdown(compare_words.verdict(contenders, measured, baseline))
+st.markdown(words.verdict(contenders, measured, baseline))
 with st.grid(2, min_column_width=400):
-    figures.show(
-        compare_figures.frontiers(curves, [("A", a[1].step), ("B", b[1].step)]),
+    kit.show(
+        frontiers.frontiers(curves, [("A", a[1].step), ("B", b[1].step)]),
         key="compare-frontier",
         revision="-".join(names),
         on_click=choose,
         alt=say("The frontiers of all scenarios: {names}.", names=text.listed(names)),
     )
-    figures.show(
-        compare_figures.steps(curves),
+    kit.show(
+        frontiers.steps(curves),
         key="compare-steps",
         revision="-".join(names),
         alt=say("Step time against batch of all scenarios."),
     )
 click = say("Click two points of the left chart to compare others.")
-st.caption(text.sentences(compare_words.between(*a, *b), "" if renderer.STOCK else click))
+st.caption(text.sentences(words.between(*a, *b), "" if renderer.STOCK else click))
 st.selectbox(
     say("Differences are taken from"),
     names,
@@ -78,11 +81,11 @@ st.selectbox(
     persist_state="session",
     width=320,
 )
-st.dataframe(compare_words.measures(contenders, measured, baseline), hide_index=True)
+st.dataframe(words.measures(contenders, measured, baseline), hide_index=True)
 st.subheader(say("What differs"), anchor=False)
-st.dataframe(compare_words.settings(contenders), hide_index=True)
-figures.show(
-    compare_figures.breakdowns(curves),
+st.dataframe(words.settings(contenders), hide_index=True)
+kit.show(
+    frontiers.breakdowns(curves),
     key="compare-breakdown",
     alt=say("What each scenario's step is made of."),
 )

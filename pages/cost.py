@@ -7,8 +7,10 @@ import streamlit as st
 from calc import cost, decode, memory, prefill, roofline
 from calc import metrics as measured
 from calc.words import say
-from pages.ui import cost_figures, cost_tables, cost_words, explained, figures, text
-from pages.ui.frame import current_scenario, header, metrics
+from pages.ui.charts import kit
+from pages.ui.cost import figures, tables, words
+from pages.ui.frame.page import current_scenario, header, metrics
+from pages.ui.writing import explained, text
 
 scenario = current_scenario()
 step = decode.step_time(scenario)
@@ -21,7 +23,7 @@ batches = decode.batch_sweep(
 )
 
 header(say("What does a million tokens cost?"), scenario)
-st.markdown(cost_words.verdict(scenario, step, prompts))
+st.markdown(words.verdict(scenario, step, prompts))
 per_output = text.usd(float(cost.per_million_tokens(scenario, step)))
 shown = {
     "usd_per_million_output_tokens": per_output,
@@ -34,18 +36,18 @@ shown = {
 metrics(shown)
 
 with st.grid(2, min_column_width=400):
-    figures.show(
-        cost_figures.frontier(scenario, batches, largest, money=True),
+    kit.show(
+        figures.frontier(scenario, batches, largest, money=True),
         key="cost-frontier",
         alt=say("USD per million output tokens against time per token; {price}.", price=per_output),
     )
-    figures.show(
-        cost_figures.frontier(scenario, batches, largest, money=False),
+    kit.show(
+        figures.frontier(scenario, batches, largest, money=False),
         key="cost-throughput",
         alt=say("Token/s per chip against time per token as the batch grows."),
     )
-st.markdown(cost_tables.measures(scenario, step, reading))
-st.markdown(cost_tables.prices(scenario))
+st.markdown(tables.measures(scenario, step, reading))
+st.markdown(tables.prices(scenario))
 st.caption(
     say(
         "Every chip is taken as busy all the time. Prices of different chips were printed at "

@@ -6,20 +6,12 @@ import streamlit as st
 
 from calc import decode, memory
 from calc.words import marked, say
-from pages.ui import (
-    decode_view,
-    decode_words,
-    explained,
-    figures,
-    lever_view,
-    operator_figures,
-    scrubber,
-    sidebar,
-    sweeps,
-    tables,
-    text,
-)
-from pages.ui.frame import current_scenario, header, metrics, notes
+from pages.ui.charts import kit, scrubber, sweeps
+from pages.ui.decode import levers, operator_figures, words
+from pages.ui.decode import view as decode_view
+from pages.ui.frame import sidebar
+from pages.ui.frame.page import current_scenario, header, metrics, notes
+from pages.ui.writing import explained, tables, text
 
 SCALES = (marked("logarithmic"), marked("linear"))
 
@@ -35,8 +27,8 @@ view = decode_view.view(scenario, step, sweep, max_batch, landmarks)
 held = memory.ledger(scenario)
 
 header(say("How long is one decode step?"), scenario)
-st.markdown(decode_words.verdict(scenario, step, max_batch, landmarks.compute_bound_from))
-notes(decode_words.caveats(scenario, step))
+st.markdown(words.verdict(scenario, step, max_batch, landmarks.compute_bound_from))
+notes(words.caveats(scenario, step))
 metrics(dict(zip(decode_view.METRICS, view.metrics, strict=True)))
 scrubber.show(
     "decode-scrub",
@@ -48,7 +40,7 @@ scrubber.show(
 
 charts = st.grid(2, min_column_width=400)
 with charts:
-    figures.show(
+    kit.show(
         view.charts["step-time"],
         key="step-time",
         revision=f"step-{landmarks.log}",
@@ -56,7 +48,7 @@ with charts:
             say("Step time and its terms against batch."), tables.step_sentence(step)
         ),
     )
-    figures.show(
+    kit.show(
         view.charts["frontier"],
         key="frontier",
         revision=f"frontier-{landmarks.log}",
@@ -88,7 +80,7 @@ both = fine and scenario.model.routed_params > 0
 details = st.grid(2, min_column_width=400) if both else st.container()
 with details:
     if fine:
-        figures.show(
+        kit.show(
             operator_figures.operators(step),
             key="operators",
             alt=text.sentences(
@@ -96,11 +88,11 @@ with details:
             ),
         )
     if scenario.model.routed_params:
-        figures.show(
+        kit.show(
             operator_figures.expert_traffic(*sweeps.expert_traffic(scenario, batches)),
             key="experts",
             alt=say("Share of the routed experts that a step reads, against batch."),
         )
 
-lever_view.section(scenario)
+levers.section(scenario)
 explained.section(scenario, decode_view.METRICS, key="decode")

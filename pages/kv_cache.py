@@ -9,20 +9,11 @@ import streamlit as st
 from calc import memory, paging, roofline, variants
 from calc.explain import EXPLANATIONS
 from calc.words import say
-from pages.ui import (
-    explained,
-    figures,
-    kv_figures,
-    kv_view,
-    kv_words,
-    layout_words,
-    scrubber,
-    sweeps,
-    tables,
-    tabs,
-    text,
-)
-from pages.ui.frame import current_scenario, header, metrics, notes
+from pages.ui.charts import kit, scrubber, sweeps
+from pages.ui.frame import tabs
+from pages.ui.frame.page import current_scenario, header, metrics, notes
+from pages.ui.kv_cache import figures, view, words
+from pages.ui.writing import explained, layout, tables, text
 from presets import formats, models
 
 laid_out = current_scenario()
@@ -31,10 +22,10 @@ scenario = replace(laid_out, fidelity="bound")
 model, kv = scenario.model, scenario.kv_format
 largest = int(memory.max_batch(laid_out))
 header(say("How large is the KV cache?"), laid_out)
-st.markdown(kv_words.verdict(scenario, largest))
-notes([layout_words.cache_copies(laid_out)])
+st.markdown(words.verdict(scenario, largest))
+notes([layout.cache_copies(laid_out)])
 
-metrics(dict(zip(kv_view.METRICS, kv_view.metrics(scenario, largest), strict=True)))
+metrics(dict(zip(view.METRICS, view.metrics(scenario, largest), strict=True)))
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     window = st.selectbox(
@@ -66,12 +57,12 @@ others = st.session_state.get("kv-models", sweeps.BESIDE)[:6]
 compared = variants.compare(model, window=window, sharing=sharing)
 per_variant = {name: variant.kv_bytes_per_token(kv) for name, variant in compared.items()}
 drawn = {**compared, **{models[id].name: models[id] for id in others if id != model.id}}
-curves = kv_view.Curves.of(scenario, drawn)
-scrubber.show("kv-scrub", [kv_view.by_context(laid_out, (window, sharing, others), curves)])
+curves = view.Curves.of(scenario, drawn)
+scrubber.show("kv-scrub", [view.by_context(laid_out, (window, sharing, others), curves)])
 charts = st.grid(2, min_column_width=400)
 with charts:
-    figures.show(
-        kv_figures.bars(
+    kit.show(
+        figures.bars(
             per_variant,
             {name: text.kibibytes(size) for name, size in per_variant.items()},
             say("KV cache per token, {format} (bytes)", format=kv.id),
@@ -84,8 +75,8 @@ with charts:
             ),
         ),
     )
-    figures.show(
-        kv_view.chart(scenario, curves),
+    kit.show(
+        view.chart(scenario, curves),
         key="kv-context",
         alt=say("KV cache per sequence against context for the variants and the chosen models."),
     )
@@ -106,8 +97,8 @@ if fit.open:
         )
 if intensity.open:
     with intensity:
-        figures.show(
-            kv_figures.intensity(
+        kit.show(
+            figures.intensity(
                 sweeps.intensities(compared, scenario),
                 {
                     id: roofline.ridge_point(scenario.chip, formats[id])
@@ -151,8 +142,8 @@ if paged.open:
             )
         st.markdown(tables.paging_table(scenario, mean, longest, block))
         lengths = sweeps.lengths(longest)
-        figures.show(
-            kv_figures.utilisation(
+        kit.show(
+            figures.utilisation(
                 lengths,
                 paging.paged_utilisation(lengths, block),
                 paging.contiguous_utilisation(lengths, longest),
@@ -162,4 +153,4 @@ if paged.open:
             key="kv-paging",
             alt=say("Share of reserved cache in use, paged and contiguous, against mean length."),
         )
-explained.section(laid_out, kv_view.METRICS, key="kv")
+explained.section(laid_out, view.METRICS, key="kv")

@@ -6,17 +6,11 @@ import streamlit as st
 
 from calc import decode, prefill
 from calc.words import say
-from pages.ui import (
-    explained,
-    figures,
-    fit_words,
-    prefill_figures,
-    prefill_tables,
-    prefill_words,
-    tabs,
-    text,
-)
-from pages.ui.frame import current_scenario, header, metrics, notes
+from pages.ui.charts import kit
+from pages.ui.frame import tabs
+from pages.ui.frame.page import current_scenario, header, metrics, notes
+from pages.ui.prefill import figures, tables, words
+from pages.ui.writing import explained, fit, text
 
 scenario = current_scenario()
 reading = prefill.prompt_time(scenario)
@@ -28,8 +22,8 @@ rate = prefill.prompt_rate(scenario, total)
 ratio = prefill.servers_ratio(1 / rate, scenario.batch, float(step.total), scenario.output)
 
 header(say("How long until the first token?"), scenario)
-st.markdown(prefill_words.verdict(scenario, reading))
-notes([fit_words.misfit(scenario), *prefill_words.caveats(scenario)])
+st.markdown(words.verdict(scenario, reading))
+notes([fit.misfit(scenario), *words.caveats(scenario)])
 shown = {
     "prefill_time": text.si(total, "s"),
     "prompt_token_rate": text.rate(scenario.prompt * rate),
@@ -41,20 +35,20 @@ shown = {
 metrics(shown)
 
 with st.grid(2, min_column_width=400):
-    figures.show(
-        prefill_figures.against_prompt(scenario, total),
+    kit.show(
+        figures.against_prompt(scenario, total),
         key="prefill-length",
         alt=say("Time to read a prompt against its length; {time} here.", time=text.si(total, "s")),
     )
-    figures.show(
-        prefill_figures.against_chunk(scenario, largest, free),
+    kit.show(
+        figures.against_chunk(scenario, largest, free),
         key="prefill-chunk",
         alt=say(
             "Time per output token against chunk size; within the target up to {n} tokens.",
             n=text.count(largest),
         ),
     )
-st.caption(prefill_tables.chunk_sentence(scenario))
+st.caption(tables.chunk_sentence(scenario))
 
 work, cached, split = tabs.show(
     "prefill-tabs",
@@ -62,19 +56,19 @@ work, cached, split = tabs.show(
 )
 if work.open:
     with work:
-        st.table(prefill_tables.layers(scenario), hide_index=True)
-        st.caption(prefill_tables.layer_notes(scenario))
+        st.table(tables.layers(scenario), hide_index=True)
+        st.caption(tables.layer_notes(scenario))
 if cached.open:
     with cached, st.grid(2, min_column_width=400):
-        figures.show(
-            prefill_figures.against_prefix(scenario),
+        kit.show(
+            figures.against_prefix(scenario),
             key="prefill-prefix",
             alt=say("Time left of the prompt against the prefix that is cached, in whole blocks."),
         )
-        st.markdown(prefill_tables.prefix(scenario))
+        st.markdown(tables.prefix(scenario))
 if split.open:
     with split:
-        st.markdown(prefill_tables.disaggregation(scenario, total, step))
+        st.markdown(tables.disaggregation(scenario, total, step))
         st.caption(
             say(
                 "A decode replica finishes batch ÷ output requests each step; prefill replicas of "

@@ -6,18 +6,11 @@ import streamlit as st
 
 from calc import decode, precision
 from calc.words import say
-from pages.ui import (
-    affine_bench,
-    explained,
-    figures,
-    fit_words,
-    quantization_figures,
-    quantization_tables,
-    quantization_words,
-    tabs,
-    text,
-)
-from pages.ui.frame import current_scenario, header, notes
+from pages.ui.charts import kit
+from pages.ui.frame import tabs
+from pages.ui.frame.page import current_scenario, header, notes
+from pages.ui.quantization import affine, figures, tables, words
+from pages.ui.writing import explained, fit, text
 from presets import formats
 
 scenario = current_scenario()
@@ -29,7 +22,7 @@ for column, (switch, use) in zip(columns, precision.SWITCHES.items(), strict=Tru
     offered = [id for id, item in formats.items() if use in item.uses]
     suggested = precision.suggestion(scenario, switch, formats)
     to = column.selectbox(
-        say("{what} to", what=say(quantization_tables.LABELS[switch])),
+        say("{what} to", what=say(tables.LABELS[switch])),
         offered,
         index=offered.index(suggested),
         key=f"to-{switch}-{suggested}",
@@ -38,18 +31,18 @@ for column, (switch, use) in zip(columns, precision.SWITCHES.items(), strict=Tru
     changed[switch] = precision.switched(scenario, switch, formats[to])
 now = precision.figures(scenario)
 then_figures = {switch: precision.figures(s) for switch, s in changed.items()}
-st.markdown(quantization_words.verdict(scenario, changed, now, then_figures))
-notes([fit_words.misfit(scenario)])
+st.markdown(words.verdict(scenario, changed, now, then_figures))
+notes([fit.misfit(scenario)])
 
 held = int(now.max_batch)
 batches = decode.batch_sweep(max(2.0 * scenario.batch, 1.5 * held, 256), [scenario.batch, held])
 swept, frontier = decode.step_time(scenario, batch=batches), decode.frontier(scenario, batches)
-names = quantization_tables.names(changed)
+names = tables.names(changed)
 with st.grid(3, min_column_width=260):
     for switch, then in changed.items():
         name = names[switch]
-        figures.show(
-            quantization_figures.step_lines(swept, decode.step_time(then, batch=batches), name),
+        kit.show(
+            figures.step_lines(swept, decode.step_time(then, batch=batches), name),
             key=f"quantization-{switch}",
             alt=say(
                 "Weight read, linear FLOPs and KV read against batch, now and with {change}.",
@@ -58,8 +51,8 @@ with st.grid(3, min_column_width=260):
         )
     for switch, then in changed.items():
         name = names[switch]
-        figures.show(
-            quantization_figures.frontiers(frontier, decode.frontier(then, batches), name),
+        kit.show(
+            figures.frontiers(frontier, decode.frontier(then, batches), name),
             key=f"frontier-{switch}",
             alt=say(
                 "Throughput per chip against time per token, now and with {change}.", change=name
@@ -71,14 +64,14 @@ moves, rounding, bits = tabs.show(
 )
 if moves.open:
     with moves:
-        st.markdown(quantization_tables.moves(changed, now, then_figures))
+        st.markdown(tables.moves(changed, now, then_figures))
         caption = say("Dotted: now; solid: then, as far as memory holds the batch.")
-        st.caption(text.sentences(caption, quantization_tables.mixed(scenario)))
+        st.caption(text.sentences(caption, tables.mixed(scenario)))
 if rounding.open:
     with rounding:
-        affine_bench.section()
+        affine.section()
 if bits.open:
     with bits:
-        st.table(quantization_tables.format_bits(scenario), hide_index=True)
+        st.table(tables.format_bits(scenario), hide_index=True)
         st.caption(say("Bits: those of a value, and its share of scales and zero points."))
-explained.section(scenario, quantization_tables.EXPLAINED, key="quantization")
+explained.section(scenario, tables.EXPLAINED, key="quantization")

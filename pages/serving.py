@@ -6,19 +6,13 @@ import streamlit as st
 
 from calc import serving
 from calc.words import say
-from pages.ui import (
-    explained,
-    figures,
-    link,
-    service_figures,
-    service_load,
-    service_view,
-    service_words,
-    tabs,
-    text,
-    traces,
-)
-from pages.ui.frame import cards, current_scenario, header, notes
+from pages.ui.charts import kit
+from pages.ui.frame import link, tabs
+from pages.ui.frame.page import cards, current_scenario, header, notes
+from pages.ui.serving import figures, traces, words
+from pages.ui.serving import load as service_load
+from pages.ui.serving import view as service_view
+from pages.ui.writing import explained, text
 
 # Rows of the timeline.
 DRAWN = 48
@@ -29,16 +23,16 @@ header(say("What does the service keep?"), scenario)
 try:
     view = service_view.view(scenario, values, traces.given())
 except serving.ServingError as error:
-    st.markdown(service_words.cannot(str(error)))
+    st.markdown(words.cannot(str(error)))
     traces.control()
     st.stop()
 
 shown = view.shown
 if shown is None:
-    st.markdown(service_words.cannot(view.problems[view.plan.shown]))
+    st.markdown(words.cannot(view.problems[view.setup.shown]))
     st.stop()
-st.markdown(service_words.verdict(view, shown))
-told = [*view.plan.notices, *view.traffic.notices, *shown.run.notices, *traces.notice()]
+st.markdown(words.verdict(view, shown))
+told = [*view.setup.notices, *view.traffic.notices, *shown.run.notices, *traces.notice()]
 notes(
     [
         *map(text.plain, dict.fromkeys(told)),
@@ -48,27 +42,27 @@ notes(
         ),
     ]
 )
-cards(service_words.headline(shown.figures, view.plan.limits))
+cards(words.headline(shown.figures, view.setup.limits))
 
 if not shown.run.finished.any():
     st.caption(say("No request was answered, so there is no latency to draw."))
     st.stop()
 with st.grid(2, min_column_width=400):
-    figures.show(
-        service_figures.timeline(shown.run, min(DRAWN, len(view.traffic))),
+    kit.show(
+        figures.timeline(shown.run, min(DRAWN, len(view.traffic))),
         key="service-timeline",
-        revision=f"timeline-{view.plan.shown}",
+        revision=f"timeline-{view.setup.shown}",
         alt=say("What the first requests did: waiting, reading, decoding, put out."),
     )
-    figures.show(
-        service_figures.distribution(
+    kit.show(
+        figures.distribution(
             view.outcomes, lambda run: run.ttft, say("Time to first token (s)"),
-            view.plan.limits.ttft,
+            view.setup.limits.ttft,
         ),
         key="service-ttft",
         alt=say("Share of requests within a time to first token, for all policies."),
     )  # fmt: skip
-st.caption(service_words.described(view.traffic))
+st.caption(words.described(view.traffic))
 
 compared, spread, time, load, theory, trace = tabs.show(
     "service-tabs",
@@ -83,7 +77,7 @@ compared, spread, time, load, theory, trace = tabs.show(
 )
 if compared.open:
     with compared:
-        service_words.policies(view.outcomes)
+        words.policies(view.outcomes)
         st.caption(
             say(
                 "All on the same traffic and the same chips. A request that was turned away has "
@@ -93,24 +87,24 @@ if compared.open:
         )
 if spread.open:
     with spread:
-        st.table(service_words.percentiles(shown.figures), hide_index=True)
-        figures.show(
-            service_figures.distribution(
+        st.table(words.percentiles(shown.figures), hide_index=True)
+        kit.show(
+            figures.distribution(
                 view.outcomes, lambda run: run.tpot, say("Time per output token (s)"),
-                view.plan.limits.tpot,
+                view.setup.limits.tpot,
             ),
             key="service-tpot",
             alt=say("Share of requests within a time per output token, for all policies."),
         )  # fmt: skip
 if time.open:
     with time, st.grid(2, min_column_width=400):
-        figures.show(
-            service_figures.occupancy(shown.run),
+        kit.show(
+            figures.occupancy(shown.run),
             key="service-occupancy",
             alt=say("Requests that decode and wait over time."),
         )
-        figures.show(
-            service_figures.memory(shown.run),
+        kit.show(
+            figures.memory(shown.run),
             key="service-memory",
             alt=say("Cache in use over time, and what of it holds tokens."),
         )
@@ -120,7 +114,7 @@ if load.open:
         pending = service_load.tab(scenario, values, view)
 if theory.open:
     with theory:
-        st.table(service_words.closed_forms(view), hide_index=True)
+        st.table(words.closed_forms(view), hide_index=True)
 if trace.open:
     with trace:
         traces.control()

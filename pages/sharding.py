@@ -6,16 +6,11 @@ import streamlit as st
 
 from calc import decode, sharding
 from calc.words import say
-from pages.ui import (
-    explained,
-    figures,
-    sharding_figures,
-    sharding_tables,
-    sharding_words,
-    tabs,
-    text,
-)
-from pages.ui.frame import current_scenario, header, metrics, notes
+from pages.ui.charts import kit
+from pages.ui.frame import tabs
+from pages.ui.frame.page import current_scenario, header, metrics, notes
+from pages.ui.sharding import figures, tables, words
+from pages.ui.writing import explained, text
 
 scenario = sharding.with_links(current_scenario())
 step = decode.step_time(scenario)
@@ -23,8 +18,8 @@ product = sharding.matmul(scenario)
 where = sharding.current_limits(scenario)
 
 header(say("How wide may it be sharded?"), scenario)
-st.markdown(sharding_words.verdict(scenario, step))
-notes(sharding_words.caveats(scenario))
+st.markdown(words.verdict(scenario, step))
+notes(words.caveats(scenario))
 shown = {
     "step_time": text.si(float(step.total), "s"),
     "matmul_hbm": text.si(float(product.hbm), "s"),
@@ -36,24 +31,20 @@ shown = {
 metrics(shown)
 
 with st.grid(2, min_column_width=400):
-    figures.show(
-        sharding_figures.against_width(scenario),
+    kit.show(
+        figures.against_width(scenario),
         key="sharding-width",
         alt=say(
             "Step time against tensor-parallel width; {time} in this layout.",
             time=text.si(float(step.total), "s"),
         ),
     )
-    figures.show(
-        sharding_figures.matmul(scenario),
+    kit.show(
+        figures.matmul(scenario),
         key="sharding-matmul",
         alt=say("Memory, FLOPs and links of one MLP product against width."),
     )
-st.caption(
-    text.sentences(
-        sharding_tables.layer_sentence(scenario, step), sharding_tables.messages(scenario)
-    )
-)
+st.caption(text.sentences(tables.layer_sentence(scenario, step), tables.messages(scenario)))
 
 layouts, axes, split, widths, held = tabs.show(
     "sharding-tabs",
@@ -73,10 +64,10 @@ if layouts.open:
                 "becomes the layout."
             )
         )
-        sharding_tables.layouts(scenario)
+        tables.layouts(scenario)
 if axes.open:
     with axes:
-        st.markdown(sharding_tables.limits(scenario))
+        st.markdown(tables.limits(scenario))
         st.caption(
             say(
                 "A ring sends both ways at once; an axis without wraparound is a line and sends "
@@ -86,13 +77,13 @@ if axes.open:
         )
 if split.open:
     with split, st.grid(2, min_column_width=400):
-        figures.show(
-            sharding_figures.two_axes(scenario),
+        kit.show(
+            figures.two_axes(scenario),
             key="sharding-two",
             alt=say("Messages of one MLP against chips, with one and with both dimensions split."),
         )
         with st.container():
-            st.markdown(sharding_tables.two_axes(scenario))
+            st.markdown(tables.two_axes(scenario))
             st.caption(
                 say(
                     "As the book has it, 1-D spreads its messages over three axes of a torus, each "
@@ -101,9 +92,9 @@ if split.open:
             )
 if widths.open:
     with widths:
-        st.markdown(sharding_tables.widths(scenario))
+        st.markdown(tables.widths(scenario))
 if held.open:
     with held:
-        st.markdown(sharding_tables.per_chip(scenario))
+        st.markdown(tables.per_chip(scenario))
         st.caption(say("Copies: what this chip would not hold if everything were split evenly."))
 explained.section(scenario, shown, key="sharding")

@@ -6,19 +6,12 @@ import streamlit as st
 
 from calc import speculative
 from calc.words import say
-from pages.ui import (
-    bench,
-    explained,
-    figures,
-    scrubber,
-    speculation_figures,
-    speculation_view,
-    speculation_words,
-    sweeps,
-    tables,
-    tabs,
-)
-from pages.ui.frame import current_scenario, header, metrics, notes
+from pages.ui.charts import kit, scrubber, sweeps
+from pages.ui.frame import tabs
+from pages.ui.frame.page import current_scenario, header, metrics, notes
+from pages.ui.speculative import bench, figures, words
+from pages.ui.speculative import view as speculation_view
+from pages.ui.writing import explained, tables
 
 scenario = current_scenario()
 timed = speculation_view.Timed.of(scenario)
@@ -26,20 +19,20 @@ view = speculation_view.view(scenario, timed)
 best_here = speculation_view.best_here(timed, scenario.acceptance)
 
 header(say("Does speculative decoding pay?"), scenario)
-st.markdown(speculation_words.verdict(scenario, timed.here, best_here, timed.free))
-notes(speculation_words.caveats(scenario, timed.ratio))
+st.markdown(words.verdict(scenario, timed.here, best_here, timed.free))
+notes(words.caveats(scenario, timed.ratio))
 metrics(dict(zip(speculation_view.METRICS, view.metrics, strict=True)))
 scrubber.show("speculation-scrub", [speculation_view.by_acceptance(scenario, timed)])
 
 with st.grid(2, min_column_width=400):
-    figures.show(
+    kit.show(
         view.charts["speed-batch"],
         key="speed-batch",
         alt=say(
             "Speed-up against batch at several contexts; now {factor}.", factor=view.metrics[0]
         ),
     )
-    figures.show(
+    kit.show(
         view.charts["speed-length"],
         key="speed-length",
         alt=say("Speed-up against draft length; best {n} at this batch.", n=best_here),
@@ -51,8 +44,8 @@ length, budget, acceptance = tabs.show(
 )
 if length.open:
     with length, st.grid(2, min_column_width=400):
-        figures.show(
-            speculation_figures.tokens(
+        kit.show(
+            figures.tokens(
                 sweeps.DRAFTED,
                 sweeps.tokens_by_acceptance(),
                 scenario.acceptance,
@@ -61,8 +54,8 @@ if length.open:
             key="tokens-length",
             alt=say("Tokens per verification against draft length for several acceptances."),
         )
-        figures.show(
-            speculation_figures.speed_map(
+        kit.show(
+            figures.speed_map(
                 sweeps.ACCEPTANCES,
                 sweeps.DRAFTED,
                 sweeps.speed_map(timed.ratio),

@@ -14,7 +14,7 @@ from calc import (
     speculative,
 )
 from calc.explain.speculation import LONGEST
-from pages.ui import sweeps
+from pages.ui.charts import sweeps
 
 
 def computed(s: Scenario) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """Every number of every model on every chip, for a change that must not move any.
 
-``python tests/dump.py FILE`` writes one line a scenario and prints the file's hash. Run it before
-and after; where the hashes differ, `diff` names the scenario.
+``PYTHONPATH=. python tests/dump.py FILE`` writes one line a scenario and prints
+the hash of the file. Run it before and after a change; where the hashes differ, `diff` names the
+scenario.
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
-
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 
 from computed import computed
 from scenarios import scenario

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 from calc.explain import EXPLANATIONS
 from calc.link import WRITTEN
 from calc.scenario import Choice, Option
-from pages.ui import text
+from pages.ui.writing import text
 from presets import chips, formats, models
 
 ROOT = Path(__file__).parents[1]

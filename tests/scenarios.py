@@ -52,3 +52,8 @@ def constant(requests: int, arrivals: Any, prompt: int, output: int, **more: Any
 # Published examples count 70e9 parameters and 160 KiB of 8-bit cache per token.
 NOMINAL_70B = Model.from_totals(70e9, 163_840)
 STATED_30B = Model.from_totals(30e9, 100e3)
+FINE = scenario(fidelity="operators")
+SPREAD = scenario(
+    "deepseek-v3", "gb200-nvl72", n_chips=72, w="fp8", c="fp8", fidelity="operators",
+    attention_dp=72, expert_parallel=72,
+)  # fmt: skip

@@ -1,6 +1,6 @@
 """Capacity, cost and metrics: figures that must come out, and what may be missing.
 
-Sources: LEDGER as in test_golden; SERVING = seed 004; FORMULAS = formulas.md and golden.json.
+Sources: LEDGER as in test_golden; SERVING = seed 004; FORMULAS = method.md and golden.json.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from numpy.testing import assert_allclose
 from scenarios import NOMINAL_70B, scenario
-from test_properties import scenarios
+from strategies import scenarios
 
 from calc import Scenario, capacity, cost, decode, memory, metrics, precision
 from presets import chips, formats, models

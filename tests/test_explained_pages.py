@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from arithmetic import evaluated
+from pages_app import metrics, opened
 from scenarios import scenario
 from streamlit.testing.v1 import AppTest
-from test_explain import evaluated
-from test_pages import metrics, opened
 
 from calc.explain import EXPLANATIONS
 from calc.scenario import FIDELITIES
 from calc.sharding import with_links
-from pages.ui import explained, text
+from pages.ui.writing import explained, text
 
 Written = Mapping[str, Callable[[float], str]]
 

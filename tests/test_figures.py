@@ -24,21 +24,18 @@ from calc import (
     sharding,
     speculative,
 )
-from pages.ui import (
-    capacity_figures,
-    cost_figures,
-    decode_figures,
-    decode_words,
-    figures,
-    operator_figures,
-    prefill_figures,
-    prefill_words,
-    quantization_figures,
-    sharding_figures,
-    solver,
-    speculation_words,
-    sweeps,
-)
+from pages.ui.capacity import figures as capacity_figures
+from pages.ui.capacity import solver
+from pages.ui.charts import kit, sweeps
+from pages.ui.cost import figures as cost_figures
+from pages.ui.decode import figures as decode_figures
+from pages.ui.decode import operator_figures
+from pages.ui.decode import words as decode_words
+from pages.ui.prefill import figures as prefill_figures
+from pages.ui.prefill import words as prefill_words
+from pages.ui.quantization import figures as quantization_figures
+from pages.ui.sharding import figures as sharding_figures
+from pages.ui.speculative import words as speculation_words
 from presets import formats
 
 SCENARIOS = {
@@ -58,7 +55,7 @@ SCENARIOS = {
 }  # fmt: skip
 
 
-def drawn(s: Scenario, log: bool) -> tuple[figures.Chart, figures.Chart]:
+def drawn(s: Scenario, log: bool) -> tuple[kit.Chart, kit.Chart]:
     step, largest = decode.step_time(s), int(memory.max_batch(s))
     crossing = roofline.compute_bound_batch(s)
     sweep = decode.batch_sweep(decode.sweep_end(s, largest, crossing), [largest, s.batch])
@@ -83,7 +80,7 @@ def drawn(s: Scenario, log: bool) -> tuple[figures.Chart, figures.Chart]:
     )
 
 
-def valid(figure: figures.Chart) -> None:
+def valid(figure: kit.Chart) -> None:
     """Plotly raises on any unknown or impossible property; arrays sent read back the same."""
     figure.figure()
     sent = json.loads(figure.to_json())
@@ -173,7 +170,7 @@ def test_step_figure_shows_the_computed_step() -> None:
     assert total["y"][at] == pytest.approx(8.571, abs=1e-3)
 
 
-def shape_labels(figure: figures.Chart) -> str:
+def shape_labels(figure: kit.Chart) -> str:
     return " ".join(shape.get("label", {}).get("text", "") for shape in figure.layout["shapes"])
 
 

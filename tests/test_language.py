@@ -19,9 +19,11 @@ from streamlit.testing.v1 import AppTest
 from calc.link import SLIDES, parse
 from calc.scenario import build
 from calc.words import say, speak
-from pages.ui import exhibits, language, report, service_view, sidebar
-from pages.ui.link import PRESETS
-from pages.ui.pinned import Contender
+from pages.ui.frame import language, sidebar
+from pages.ui.frame.link import PRESETS
+from pages.ui.frame.pinned import Contender
+from pages.ui.report import exhibits, report
+from pages.ui.serving import view
 
 PO = ROOT / "locales" / "zh" / "LC_MESSAGES" / "messages.po"
 
@@ -192,7 +194,7 @@ def test_every_text_of_the_report_is_a_message(which: str) -> None:
         values, _ = parse({key: [value] for key, value in query.items()}, PRESETS)
         contenders.append(Contender(name, build(values, PRESETS), values))
     first = contenders[0]
-    service = service_view.later(first.scenario, {**first.values, "requests": 40}, None)
+    service = view.later(first.scenario, {**first.values, "requests": 40}, None)
     subject = exhibits.Subject(first.scenario, contenders, service)
     made = report.html(subject, contenders[0].values, "", date(2026, 1, 1))
     assert not [words for words in Read(made).texts if unsaid(words)]

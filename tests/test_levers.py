@@ -11,26 +11,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 from numpy.testing import assert_equal
-from scenarios import scenario
+from scenarios import FINE, SPREAD, scenario
+from strategies import ANY
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
-from test_properties import scenarios
 
 from calc import Scenario, aims, decode, levers, memory
 from calc.aims import AIMS, Aim
 from calc.levers import Lever
 from calc.link import WRITTEN, dump, parse
 from calc.scenario import SCHEMA, build, differences, values_of
-from pages.ui import lever_view
-from pages.ui.link import PRESETS
+from pages.ui.decode import levers as lever_view
+from pages.ui.frame.link import PRESETS
 from presets import chips, formats, models
-
-ANY = scenarios() | scenarios(operators=True)
-FINE = scenario(fidelity="operators")
-SPREAD = scenario(
-    "deepseek-v3", "gb200-nvl72", n_chips=72, w="fp8", c="fp8", fidelity="operators",
-    attention_dp=72, expert_parallel=72,
-)  # fmt: skip
 
 
 def pulled(s: Scenario) -> dict[str, Lever]:

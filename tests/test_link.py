@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calc import link
 from calc.scenario import Choice, Option, build
-from pages.ui.link import PRESETS
+from pages.ui.frame.link import PRESETS
 
 DEFAULTS = {
     **{field.name: field.default for field in link.WRITTEN},

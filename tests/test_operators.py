@@ -1,6 +1,6 @@
 """Fidelity ``operators``: golden figures, limits, and how it stands to the bound.
 
-Sources: FORMULAS = formulas.md with the item of golden.json; LEDGER, HTSYM as in test_golden.
+Sources: FORMULAS = method.md with the item of golden.json; LEDGER, HTSYM as in test_golden.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scenarios import scenario
-from test_properties import scenarios
+from strategies import scenarios
 
 from calc import Model, Scenario, decode, layout, memory, roofline, sharding
 from calc.attention import SlidingWindow

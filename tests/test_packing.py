@@ -20,7 +20,7 @@ from numpy.testing import assert_array_equal
 
 from calc import packing
 from calc.packing import OBJECTIVES, Device, Item, Objective, PackingError, Placement
-from pages.ui import solver
+from pages.ui.capacity import solver
 
 # SEED: 8-bit models and the memories of GPUs.
 SMALL, MIDDLE, LARGE, HUGE = (

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from calc import compare, decode, link, pins
 from calc.pins import Pin
-from pages.ui.link import PRESETS
+from pages.ui.frame.link import PRESETS
 
 APP = Path(__file__).parents[1] / "app.py"
 names = st.text(min_size=1, max_size=80)

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scenarios import NOMINAL_70B, scenario
-from test_properties import scenarios
+from strategies import scenarios
 
 from calc import (
     Scenario,

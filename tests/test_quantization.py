@@ -1,6 +1,6 @@
 """Affine quantization: worked examples, bounds of the error, and values that are refused.
 
-Sources: SEED = seed 000 §6.6.1; GOLDEN = reference/golden.json; F = formulas.md §9; OURS =
+Sources: SEED = seed 000 §6.6.1; GOLDEN = reference/golden.json; F = method.md §9; OURS =
 arithmetic shown.
 """
 

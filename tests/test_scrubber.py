@@ -12,7 +12,8 @@ import pytest
 from scenarios import scenario
 
 from calc import Scenario, decode, memory
-from pages.ui import decode_view, scrubber
+from pages.ui.charts import scrubber
+from pages.ui.decode import view as decode_view
 
 
 def page(s: Scenario) -> tuple[scrubber.View, scrubber.Scrub, scrubber.Scrub]:

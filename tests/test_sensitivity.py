@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scenarios import scenario
-from test_levers import ANY, FINE, SPREAD
-from test_properties import scenarios
+from scenarios import FINE, SPREAD, scenario
+from strategies import ANY, scenarios
 
 from calc import Scenario, aims, decode
 from calc.aims import AIMS
 from calc.sensitivity import Sensitivities, sensitivities
-from pages.ui import lever_figures
+from pages.ui.decode import lever_figures
 from presets import chips
 
 

@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from calc import serving
 from calc.link import WRITTEN
-from pages.ui import exhibits, report
-from pages.ui.pinned import Contender
-from pages.ui.service_view import later
+from pages.ui.frame.pinned import Contender
+from pages.ui.report import exhibits, report
+from pages.ui.serving.view import later
 
 APP = Path(__file__).parents[1] / "app.py"
 
@@ -159,14 +159,14 @@ def test_theory_agrees_with_the_simulation(
     values: dict[str, Any], changes: dict[str, Any], tolerance: float
 ) -> None:
     s = scenario(**changes)
-    traffic, plan = serving.requested(values, s), serving.planned(values, s)
+    traffic, setup = serving.requested(values, s), serving.setup(values, s)
     runs = {
         id: serving.simulate(
-            s, traffic, one, memory=plan.memory, relief=plan.relief, prefix=plan.prefix
+            s, traffic, one, memory=setup.memory, relief=setup.relief, prefix=setup.prefix
         )
-        for id, one in plan.deployments.items()
+        for id, one in setup.deployments.items()
     }
-    pairs = serving.theory.beside(runs, "continuous", plan.memory, 32, independent=True)
+    pairs = serving.theory.beside(runs, "continuous", setup.memory, 32, independent=True)
     # A wait is dominated by few requests: its own test takes many.
     waits = pairs.pop("wait")
     assert waits.theory > 0

@@ -1,6 +1,6 @@
 """Deployments: steps, chunks and transfers of the other pages, and what is refused in words.
 
-FORMULAS = reference/formulas.md.
+FORMULAS = reference/method.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Figures of a run: latencies, goodput, utilisation and price.
 
-GOLDEN = reference/golden.json; FORMULAS = reference/formulas.md.
+GOLDEN = reference/golden.json; FORMULAS = reference/method.md.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scenarios import scenario, with_room
-from test_properties import scenarios
+from strategies import scenarios
 
 from calc import Scenario, decode, serving
 from calc.serving import Fate, State, deployment

@@ -1,6 +1,6 @@
 """Simulated services against closed forms of batches, queues and contexts.
 
-GOLDEN = reference/golden.json; FORMULAS = reference/formulas.md.
+GOLDEN = reference/golden.json; FORMULAS = reference/method.md.
 """
 
 from __future__ import annotations

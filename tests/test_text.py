@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.ui import text
+from pages.ui.writing import text
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from scenarios import scenario
 
 from calc import Scenario, decode, memory, roofline
-from pages.ui import decode_words, text
+from pages.ui.decode import words as decode_words
+from pages.ui.writing import text
 from presets import formats
 
 EXPERTS: dict[str, Any] = {

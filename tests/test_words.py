@@ -16,7 +16,7 @@ from scenarios import scenario
 from calc import explain, link, words
 from calc.hf_config import ConfigError, parse
 from calc.scenario import SCHEMA, Quantity
-from pages.ui import language
+from pages.ui.frame import language
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[1]

@@ -15,7 +15,7 @@ from calc.explain.entry import (
     rate,
     weight_bytes,
 )
-from calc.expression import Expression, Symbol, total
+from calc.explain.expression import Expression, Symbol, total
 from calc.scenario import Scenario
 from calc.words import marked, say
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from calc import decode
-from calc.expression import Expression, Symbol
+from calc.explain.expression import Expression, Symbol
 from calc.scenario import Scenario
 from calc.words import marked
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from calc import memory
 from calc.attention import Attention, Limited, PerToken
 from calc.explain.entry import Explanation, batch, chips, weight_bytes
-from calc.expression import Expression, Floor, Number, Symbol, total
+from calc.explain.expression import Expression, Floor, Number, Symbol, total
+from calc.explain.sought import Edge
 from calc.layout import Layout
 from calc.scenario import Scenario
-from calc.sought import Edge
 from calc.words import marked, say
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from calc import sharding
 from calc.explain.entry import Explanation, bandwidth, rate, weight_bytes
-from calc.expression import Expression, Number, Symbol
+from calc.explain.expression import Expression, Number, Symbol
 from calc.layout import Layout
 from calc.network import Network
 from calc.scenario import Scenario

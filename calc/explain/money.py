@@ -16,7 +16,7 @@ from calc.explain.entry import (
     step_time,
     weight_bytes,
 )
-from calc.expression import Expression, Number, Symbol
+from calc.explain.expression import Expression, Number, Symbol
 from calc.scenario import Scenario
 from calc.words import marked
 

@@ -17,10 +17,10 @@ from calc.explain.entry import (
     step_time,
     weight_bytes,
 )
-from calc.expression import Expression, Floor, Maximum, Number, Symbol, total
+from calc.explain.expression import Expression, Floor, Maximum, Number, Symbol, total
+from calc.explain.sought import Edge
 from calc.layout import Layout
 from calc.scenario import Scenario
-from calc.sought import Edge
 from calc.words import marked
 
 

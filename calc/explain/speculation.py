@@ -9,9 +9,9 @@ import numpy as np
 
 from calc import decode, roofline, speculative
 from calc.explain.entry import Explanation, step_time
-from calc.expression import Expression, Floor, Number, Power, Symbol
+from calc.explain.expression import Expression, Floor, Number, Power, Symbol
+from calc.explain.sought import Best, Edge
 from calc.scenario import Scenario
-from calc.sought import Best, Edge
 from calc.words import marked
 
 # Draft lengths that are compared.

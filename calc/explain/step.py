@@ -18,7 +18,7 @@ from calc.explain.entry import (
     step_time,
     weight_bytes,
 )
-from calc.expression import Expression, Maximum, Minimum, Number, Symbol, total
+from calc.explain.expression import Expression, Maximum, Minimum, Number, Symbol, total
 from calc.layout import Layout
 from calc.network import Network
 from calc.operators import ALL_REDUCE, Operator

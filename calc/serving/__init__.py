@@ -13,11 +13,11 @@
 
 from calc.serving import queueing, theory
 from calc.serving.arrivals import AtOnce, Bursty, Even, Poisson
+from calc.serving.asked import Setup, requested, setup
 from calc.serving.clock import Clock
 from calc.serving.deployment import Colocated, Disaggregated
 from calc.serving.errors import ServingError
 from calc.serving.lengths import Constant, Exponential, Lognormal, Mix, Uniform
-from calc.serving.plan import Plan, planned, requested
 from calc.serving.policies import ChunkedPrefill, Continuous, Dynamic, Static
 from calc.serving.pool import Contiguous, Paged, Recompute, Reject, Swap
 from calc.serving.prefix import HostMemory, SpareMemory
@@ -61,13 +61,13 @@ __all__ = [
     "MemoryUse",
     "Mix",
     "Paged",
-    "Plan",
     "Poisson",
     "Recompute",
     "Reject",
     "Run",
     "Service",
     "ServingError",
+    "Setup",
     "SpareMemory",
     "Spread",
     "State",
@@ -83,10 +83,10 @@ __all__ = [
     "load_sweep",
     "meets",
     "percentile",
-    "planned",
     "queueing",
     "read_trace",
     "requested",
+    "setup",
     "simulate",
     "spread",
     "summary",

@@ -135,7 +135,7 @@ class Clock:
 
         References
         ----------
-        `prefill.chunked_step`, formulas.md F5.3.
+        `prefill.chunked_step`, method.md F5.3.
         """
         size = sum(size for _, size in parts)
         row = self._chunk_rows.get(batch)

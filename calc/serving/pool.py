@@ -49,7 +49,7 @@ class Paged:
 
     References
     ----------
-    Seed 000 §6.4; formulas.md F2.9.
+    Seed 000 §6.4; method.md F2.9.
     """
 
     name = "paged"
@@ -67,7 +67,7 @@ class Contiguous:
 
     References
     ----------
-    Seed 003 §4; formulas.md F8.11.
+    Seed 003 §4; method.md F8.11.
     """
 
     longest: int

@@ -66,7 +66,7 @@ def simulate(
 
     References
     ----------
-    Seed 000 §6.4–§6.9; formulas.md §8.
+    Seed 000 §6.4–§6.9; method.md §8.
     """
     deployment = policy if isinstance(policy, Deployment) else Colocated(policy)
     kept, relieved = memory or Paged(), relief or Recompute()

@@ -115,7 +115,7 @@ def held(run: Run, memory: Memory) -> Pair:
 def beside(
     runs: Mapping[str, Run], shown: str, memory: Memory, slots: int, *, independent: bool
 ) -> dict[str, Pair]:
-    """All that can be said of the runs of a plan, of the shown one where any would do.
+    """All that can be said of the runs of a setup, of the shown one where any would do.
 
     `independent` says whether requests come as a Poisson process, which waits are derived for.
     """

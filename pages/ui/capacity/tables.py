@@ -1,0 +1,90 @@
+"""Tables of the Capacity page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import Scenario, capacity
+from calc.words import say
+from pages.ui.writing import sortable, tables, text
+from presets import chips, formats
+
+# The precisions that the seeds compare.
+COMPARED = ("bf16", "int8", "int4")
+
+
+Pair = tuple[capacity.Topology, capacity.Topology]
+
+
+def compared(scenario: Scenario) -> list[Pair]:
+    """The smallest slice for the weights and its double: as the scenario stores, and in others."""
+    s = scenario
+    own = (capacity.topology(s), capacity.topology(s, doubled=True))
+    both = (s.weight_format, s.kv_format)
+    others = [formats[id] for id in COMPARED if both != (formats[id], formats[id])]
+    return [own, *capacity.topologies(s, others)]
+
+
+def topologies(pairs: list[Pair]) -> tables.Table:
+    """Smallest slices and their doubles, with memory full."""
+    rows = []
+    for small, double in pairs:
+        for i, found in enumerate((small, double)):
+            weighs = [text.si(found.weights, "B"), text.significant(found.chips_raw)]
+            name = say("doubled") if i else _stored(found)
+            rows.append([name, *_cells(found), *(["", ""] if i else weighs)])
+    head = [say("Weights and KV"), say("Slice"), say("Request/s per chip"), say("USD / Mtok"),
+            say("Sequences"), say("Step"), say("Left for KV"), say("Weights"),
+            say("Chips, raw")]  # fmt: skip
+    return tables.table(head, rows)
+
+
+def _stored(found: capacity.Topology) -> str:
+    weights, cache = found.weight_format.id, found.kv_format.id
+    if weights == cache:
+        return text.plain(weights)
+    return text.plain(say("{weights}, {cache} KV", weights=weights, cache=cache))
+
+
+def _cells(found: capacity.Topology) -> list[str]:
+    if not found.n_chips:
+        return [say("none"), "", "", "", "", ""]
+    held = found.sequences > 0
+    return [
+        text.count(found.n_chips),
+        text.significant(found.requests_per_second) if held else "–",
+        text.usd(found.usd_per_million_tokens) if held else "–",
+        text.count(found.sequences),
+        text.si(found.step_time, "s") if held else "–",
+        text.si(found.free, "B"),
+    ]
+
+
+def every_chip(scenario: Scenario) -> None:
+    """The scenario on the fewest chips of every kind, sortable."""
+    found = capacity.fits(scenario, chips)
+    known = [fit for fit in found if fit.n_chips]
+    st.dataframe(
+        {
+            say("Chip"): [fit.chip.name for fit in known],
+            say("Vendor"): [fit.chip.vendor for fit in known],
+            say("Chips"): [fit.n_chips for fit in known],
+            say("Largest batch"): [fit.max_batch for fit in known],
+            say("Step (ms)"): [sortable.known(1e3 * fit.step_time) for fit in known],
+            say("Token/s per chip"): [sortable.known(fit.throughput_per_chip) for fit in known],
+            say("USD / Mtok"): [sortable.known(fit.usd_per_million_tokens) for fit in known],
+        },
+        column_config=sortable.formats(
+            {
+                say("Step (ms)"): "%.3g",
+                say("Token/s per chip"): "%.4g",
+                say("USD / Mtok"): "%.3g",
+            }
+        ),
+        hide_index=True,
+        height=420,
+        placeholder=sortable.MISSING,
+    )  # fmt: skip
+    left = [fit.chip.name for fit in found if not fit.n_chips]
+    if left:
+        st.caption(text.plain(say("No slice holds it: {chips}.", chips=text.listed(left))))

@@ -1,0 +1,192 @@
+"""Sentences and tables of the Compare page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from calc import compare, decode, link
+from calc.compare import Point
+from calc.explain import EXPLANATIONS
+from calc.scenario import Quantity
+from calc.words import inside, say
+from pages.ui.frame.pinned import Contender
+from pages.ui.writing import palette, text
+
+# How each measure is written.
+_WRITTEN: Mapping[str, Callable[[float], str]] = {
+    "step_time": lambda value: text.si(value, "s"),
+    "throughput": text.rate,
+    "throughput_per_chip": text.rate,
+    "prefill_time": lambda value: text.si(value, "s"),
+    "max_batch": text.count,
+    "kv_per_sequence": lambda value: text.si(value, "B"),
+    "weights": lambda value: text.si(value, "B"),
+    "usd_per_million_tokens": text.usd,
+}
+
+
+def figures_of(contenders: Sequence[Contender]) -> list[dict[str, float]]:
+    """All measures of all contenders."""
+    found = []
+    for contender in contenders:
+        step = decode.step_time(contender.scenario)
+        found.append({one.id: one.of(contender.scenario, step) for one in compare.MEASURES})
+    return found
+
+
+def settings(contenders: Sequence[Contender]) -> dict[str, list[str]]:
+    """The settings that differ, one column a contender."""
+    fields = compare.differing([one.values for one in contenders])
+    columns = {
+        say("Setting"): [
+            f"{say(field.label)} ({say(field.unit)})"
+            if isinstance(field, Quantity)
+            else say(field.label)
+            for field in fields
+        ]
+    }
+    for one in contenders:
+        columns[one.name] = [
+            f"{one.values[field.name]:,.12g}"
+            if isinstance(field, Quantity)
+            else link.dump_value(field, one.values[field.name])
+            for field in fields
+        ]
+    return columns
+
+
+def measures(
+    contenders: Sequence[Contender], figures: Sequence[Mapping[str, float]], baseline: int
+) -> dict[str, list[str]]:
+    """Every measure, with its difference from the baseline's: absolute and relative."""
+    columns = {say("Figure"): [say(EXPLANATIONS[one.id].title) for one in compare.MEASURES]}
+    base = figures[baseline]
+    for i, (contender, own) in enumerate(zip(contenders, figures, strict=True)):
+        columns[contender.name] = [
+            written(one.id, own[one.id])
+            if i == baseline
+            else _beside(one.id, own[one.id], base[one.id])
+            for one in compare.MEASURES
+        ]
+    return columns
+
+
+def written(id: str, value: float) -> str:
+    """A measure as people read it."""
+    return _WRITTEN[id](value)
+
+
+def _beside(id: str, value: float, base: float) -> str:
+    change = text.change(value, base)
+    if not change:
+        return written(id, value)
+    if value == base:
+        return f"{written(id, value)}   ="
+    return f"{written(id, value)}   {_signed(id, value - base)}, {change}"
+
+
+def _signed(id: str, difference: float) -> str:
+    sign = "−" if difference < 0 else "+"
+    return f"{sign}{written(id, abs(difference))}"
+
+
+def verdict(
+    contenders: Sequence[Contender], figures: Sequence[Mapping[str, float]], baseline: int
+) -> str:
+    """Who is fastest, who yields most per chip and who is cheapest, against the baseline."""
+    said = []
+    for id, alone, shared in (
+        ("step_time", say("{names} has the shortest step, {value}{change}"),
+         say("{names} share the shortest step, {value}{change}")),
+        ("throughput_per_chip", say("{names} yields most per chip, {value} token/s{change}"),
+         say("{names} share the most per chip, {value} token/s{change}")),
+        ("usd_per_million_tokens", say("{names} is cheapest, {value} per Mtoken{change}"),
+         say("{names} share the lowest price, {value} per Mtoken{change}")),
+    ):  # fmt: skip
+        better = next(one.better for one in compare.MEASURES if one.id == id)
+        known = {i: own[id] for i, own in enumerate(figures) if math.isfinite(own[id])}
+        if not known:
+            continue
+        best = max(known.values(), key=lambda value: better * value)
+        leading = [i for i, value in known.items() if math.isclose(value, best, rel_tol=1e-9)]
+        change = "" if baseline in leading else text.change(best, figures[baseline][id])
+        beside = (
+            say(
+                " ({change} against {baseline})",
+                change=change,
+                baseline=_name(contenders, baseline),
+            )
+            if change
+            else ""
+        )
+        said.append(
+            (shared if len(leading) > 1 else alone).format(
+                names=text.listed(f"**{_name(contenders, i)}**" for i in leading),
+                value=written(id, best),
+                change=beside,
+            )
+        )
+    misfits = [
+        _name(contenders, i)
+        for i, (one, own) in enumerate(zip(contenders, figures, strict=True))
+        if one.scenario.batch > own["max_batch"]
+    ]
+    compared = text.clauses(said)
+    return text.sentences(
+        say("{statements}.", statements=compared) if compared else "",
+        say("**Does not fit**: {names}.", names=text.listed(misfits)) if misfits else "",
+    )
+
+
+def _name(contenders: Sequence[Contender], i: int) -> str:
+    return text.plain(contenders[i].name)
+
+
+def between(one: str, a: Point, other: str, b: Point) -> str:
+    """What changes from one point to another, and which term of the step did it."""
+    changes = [
+        say("time per token {before} → {after}", before=text.si(a.latency, "s"),
+            after=text.si(b.latency, "s")) + _shift(b.latency, a.latency),
+        say("token/s per chip {before} → {after}", before=text.rate(a.throughput_per_chip),
+            after=text.rate(b.throughput_per_chip))
+        + _shift(b.throughput_per_chip, a.throughput_per_chip),
+        say("per Mtoken {before} → {after}", before=text.usd(a.usd),
+            after=text.usd(b.usd)) + _shift(b.usd, a.usd),
+    ]  # fmt: skip
+    return text.sentences(
+        say(
+            "From **A**, {one} at batch {a:,}, to **B**, {other} at batch {b:,}: {changes}.",
+            one=text.plain(one), a=int(a.batch), other=text.plain(other), b=int(b.batch),
+            changes=text.clauses(changes),
+        ),
+        _reason(a, b),
+    )  # fmt: skip
+
+
+def _shift(after: float, before: float) -> str:
+    """The change in brackets; nothing where one of the two is unknown."""
+    change = text.change(after, before)
+    return f" ({change})" if change else ""
+
+
+def _reason(a: Point, b: Point) -> str:
+    """The term that moved most, and what the others did together."""
+    grown = [(name, change) for name, change in compare.moved(a.step, b.step) if change]
+    if not grown or not math.isfinite(grown[0][1]):
+        return ""
+    (name, most), rest = grown[0], sum(change for _, change in grown[1:])
+    term = inside(palette.QUANTITIES[name].label)
+    took = (
+        say("The reason is the {term}, {time} more", term=term, time=text.si(most, "s"))
+        if most > 0
+        else say("The reason is the {term}, {time} less", term=term, time=text.si(-most, "s"))
+    )
+    others = (
+        say("; all else takes {time} more", time=text.si(rest, "s"))
+        if rest > 0
+        else say("; all else takes {time} less", time=text.si(-rest, "s"))
+        if rest
+        else ""
+    )
+    return say("{statements}.", statements=took + others)

@@ -1,0 +1,59 @@
+"""Tables of the Cost page."""
+
+from __future__ import annotations
+
+import math
+
+from calc import Scenario, cost, decode, metrics
+from calc.words import say
+from pages.ui.writing import tables, text
+
+
+def measures(scenario: Scenario, step: decode.StepTime, reading: float) -> str:
+    """Latency, utilisation and cost, each with the definition that is meant."""
+    s, tpot = scenario, float(step.total)
+    price, watts = cost.price(s), cost.power(s)
+    rows = [
+        ["TTFT", text.si(reading, "s"), say("prompt time; nothing waits in a queue here")],
+        ["TPOT", text.si(tpot, "s"), say("time of a decode step: gaps between tokens")],
+        [say("E2E, gaps"), text.si(metrics.end_to_end(reading, tpot, s.output), "s"),
+         say("TTFT + TPOT × (output − 1), as most engines report")],
+        [say("E2E, tokens"),
+         text.si(metrics.end_to_end(reading, tpot, s.output, per_token=True), "s"),
+         say("TTFT + TPOT × output, the other convention")],
+        ["MBU", text.percent(float(metrics.mbu(s, step))),
+         say("weights and cache that must move, over what memory could move")],
+        ["MFU", text.percent(float(metrics.mfu(s, step))),
+         say("2 FLOP per active parameter and token over the dense peak, attention left out")],
+        [say("FLOP per USD"), text.si(cost.flops_per_usd(price, s.chip, s.compute_format), "FLOP"),
+         say("dense peak, 3,600 s over the hourly price")],
+        [say("Token per joule"), text.significant(float(cost.tokens_per_joule(s, step))),
+         say("at {power} a chip", power=text.si(watts, "W")) if math.isfinite(watts)
+         else say("power not published")],
+        [say("Energy of a chip in a year"), text.energy(cost.kilowatt_hours_per_year(watts)),
+         say("at that power all year")],
+        [say("KV tokens retired per step"),
+         text.significant(metrics.kv_tokens_retired(s.batch, s.prompt, s.output)),
+         say("batch × (prompt + output) ÷ output")],
+    ]  # fmt: skip
+    return tables.markdown(["", say("Value"), say("What is meant")], rows, " r ")
+
+
+def prices(scenario: Scenario) -> str:
+    """Prices of the chip with date and source, and which is used."""
+    chip, s = scenario.chip, scenario
+    rows = []
+    if s.price:
+        rows.append([text.usd(s.price), say("used"), say("typed in the sidebar")])
+    if chip.price:
+        rows.append(
+            [text.usd(chip.price.usd_per_hour), "" if s.price else say("used"),
+             text.plain(chip.price.source)]
+        )  # fmt: skip
+    rows += [[text.usd(p.usd_per_hour), "", text.plain(p.source)] for p in chip.other_prices]
+    if not rows:
+        return say(
+            "No price is published for {chip}: type one in the sidebar.",
+            chip=text.plain(chip.name),
+        )
+    return tables.markdown([say("USD per chip-hour"), "", say("Source and date")], rows, "r  ")

@@ -1,0 +1,83 @@
+"""Sentences of the Decode page: the one that answers its question, in every regime."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from calc import Scenario, decode
+from calc.words import marked, say
+from pages.ui.writing import fit, layout, published, text
+from pages.ui.writing import step as step_words
+
+_SPENT_ON = {
+    "kv_read": marked("reading the KV cache"),
+    "weight_read": marked("reading weights"),
+    "linear_compute": marked("multiplying in the linear layers"),
+    "attention_compute": marked("multiplying in attention"),
+    "communication": marked("sending between chips"),
+    "overhead": marked("in overhead"),
+}
+
+
+def verdict(
+    scenario: Scenario, step: decode.StepTime, max_batch: int, compute_bound_from: float
+) -> str:
+    """Step time, what takes most of it, where compute takes over, and whether it fits."""
+    if math.isnan(float(step.total)):
+        return step_words.unknown(scenario, step, max_batch)
+    charged = {name: float(term) for name, term in step.charged().items()}
+    largest = max(charged, key=charged.__getitem__)
+    told = {
+        "time": text.si(float(step.total), "s"),
+        "share": text.percent(charged[largest] / float(step.total)),
+        "spent_on": say(_SPENT_ON[largest]),
+    }
+    took = (
+        say("One decode step takes **{time}**, {share} of it {spent_on}", **told)
+        if scenario.batch <= max_batch
+        else say("One decode step would take **{time}**, {share} of it {spent_on}", **told)
+    )
+    crossing = math.floor(compute_bound_from)
+    if not bool(step.compute_bound):
+        side = say("the linear layers stay memory-bound up to batch {n:,}", n=crossing)
+    elif crossing:
+        side = say(
+            "the linear layers are compute-bound, as they are beyond batch {n:,}", n=crossing
+        )
+    else:
+        side = say("the linear layers are compute-bound at any batch")
+    if scenario.fidelity != "bound":
+        textbook = float(decode.step_time(replace(scenario, fidelity="bound")).total)
+        took = say(
+            "{statement} (textbook bound: {time})", statement=took, time=text.si(textbook, "s")
+        )
+    return text.sentences(text.sentence(took, side), fit.fit(scenario, max_batch))
+
+
+def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
+    """What a reader should know before trusting the numbers; empty in ordinary cases."""
+    s = scenario
+    found = layout.caveats(s)
+    chip = text.plain(s.chip.name)
+    offered = ", ".join(map(str, s.chip.slices))
+    if s.chip.slices and s.n_chips not in s.chip.slices:
+        found.append(
+            say(
+                "{n:,} chips are not one slice of {chip}, which comes in {offered}.",
+                n=s.n_chips,
+                chip=chip,
+                offered=offered,
+            )
+        )
+    found += published.longer_context(s.model, s.context)
+    if s.fidelity == "bound" and float(step.attention_compute) > float(step.kv_read):
+        found.append(
+            say(
+                "Attention FLOPs take {compute}, longer than the KV read of {read}: the bound, "
+                "which charges only the read, is too low here.",
+                compute=text.si(float(step.attention_compute), "s"),
+                read=text.si(float(step.kv_read), "s"),
+            )
+        )
+    return found

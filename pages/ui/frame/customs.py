@@ -1,0 +1,229 @@
+"""A model or a chip of one's own: pasted, uploaded, or given by its figures.
+
+What is typed is read by callbacks into a short text that is bound to the link. Until it can be read
+the scenario keeps what it had, and the typed text stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from calc import custom
+from calc.chip import RATES
+from calc.words import marked, say
+from pages.ui.frame import language
+from pages.ui.frame.link import held
+from pages.ui.writing import text
+from presets import formats
+
+_MODEL_PROBLEM = "_custom_model_problem"
+_CHIP_PROBLEM = "_custom_chip_problem"
+
+
+def _use_model(content: str) -> None:
+    """Make a text the custom model, or say why it cannot be."""
+    language.speak()
+    try:
+        st.session_state["cfg"] = custom.compact_model(content)
+    except custom.CustomError as error:
+        st.session_state[_MODEL_PROBLEM] = str(error)
+        return
+    st.session_state[_MODEL_PROBLEM] = ""
+    st.session_state["model"] = custom.ID
+
+
+def _use_pasted() -> None:
+    if st.session_state["cfg-pasted"].strip():
+        _use_model(st.session_state["cfg-pasted"])
+
+
+def _use_uploaded() -> None:
+    file = st.session_state["cfg-uploaded"]
+    if file is not None:
+        _use_model(file.getvalue().decode("utf-8", errors="replace"))
+
+
+def _use_totals() -> None:
+    _use_model(
+        custom.pack(
+            {
+                "model_type": custom.TOTALS,
+                "total_params": round(1e9 * st.session_state["cfg-billions"]),
+                "kv_elements_per_token": st.session_state["cfg-elements"],
+            }
+        )
+    )
+
+
+def _use_chip() -> None:
+    language.speak()
+    given = st.session_state
+    peaks = {
+        rate: 1e12 * given[f"hw-{rate}"] for rate in RATES if (given.get(f"hw-{rate}") or 0) > 0
+    }
+    content = {
+        "name": given["hw-name"],
+        "memory": 1e9 * (given["hw-memory"] or 0),
+        "bandwidth": 1e9 * (given["hw-bandwidth"] or 0),
+        "peaks": peaks,
+        **({"link": 1e9 * given["hw-link"]} if given["hw-link"] else {}),
+        **({"price": given["hw-price"]} if given["hw-price"] else {}),
+    }
+    packed = custom.pack(content)
+    try:
+        custom.chip(packed)
+    except custom.CustomError as error:
+        given[_CHIP_PROBLEM] = str(error)
+        return
+    given[_CHIP_PROBLEM] = ""
+    given["hw"] = packed
+    given["chip"] = custom.ID
+
+
+def _problem(key: str, message: str, **values: str) -> None:
+    """Why what was typed cannot be used; the message has a field for the `reason`."""
+    problem = st.session_state.get(key)
+    if problem:
+        st.warning(say(message, reason=text.plain(problem), **values))
+
+
+def _bound(key: str, label: str, shown: bool | None) -> None:
+    """The short text itself; while there is one it is always drawn, to keep it in the link."""
+    if not (shown or held([key])):
+        return
+    st.text_input(
+        label,
+        key=key,
+        bind="query-params",
+        max_chars=custom.LONGEST_LINK_TEXT,
+        help=say("What the link carries. Clear it to drop the custom entry."),
+    )
+
+
+def model_editor() -> None:
+    """Paste or upload a config.json, or give totals."""
+    with st.expander(say("Custom model"), key="custom-model", on_change="rerun") as editor:
+        if editor.open:
+            _model_fields()
+        _bound("cfg", say("Custom model in the link"), editor.open)
+        if editor.open:
+            _what_was_read()
+
+
+def _what_was_read() -> None:
+    """Size, assumptions and published format of the custom model in use."""
+    try:
+        model = custom.model(st.session_state.get("cfg") or "")
+    except custom.CustomError:
+        return
+    st.caption(
+        say("Read: {model}, {n:,} parameters.", model=text.plain(model.name), n=model.total_params)
+    )
+    if model.assumptions:
+        assumed = say("Assumed: {assumptions}.", assumptions=text.clauses(model.assumptions))
+        st.caption(text.plain(assumed))
+    if model.checkpoint in formats:
+        st.button(
+            say("Store weights as published, {format}", format=model.checkpoint),
+            on_click=lambda: st.session_state.update({"w": model.checkpoint}),
+        )
+
+
+def _model_fields() -> None:
+    st.text_area(
+        say("Paste a config.json"),
+        key="cfg-pasted",
+        height=110,
+        max_chars=1_000_000,
+        on_change=_use_pasted,
+        persist_state="session",
+        help=say("As Hugging Face models carry it. Leaving the box reads it."),
+    )
+    st.file_uploader(say("or upload it"), type="json", key="cfg-uploaded", on_change=_use_uploaded)
+    _problem(
+        _MODEL_PROBLEM,
+        marked("This configuration cannot be used: {reason}. The one before is kept."),
+    )
+    st.number_input(
+        say("or parameters (billions)"),
+        0.001,
+        1e5,
+        30.0,
+        key="cfg-billions",
+        persist_state="session",
+    )
+    st.number_input(
+        say("KV elements per token"),
+        0,
+        10**8,
+        100_000,
+        key="cfg-elements",
+        persist_state="session",
+        help=say("Over all layers: with an 8-bit cache, its bytes per token."),
+    )
+    st.button(say("Use these totals"), on_click=_use_totals)
+
+
+# Key, label, largest, and what the form starts with; 0 stands for not known.
+_FIGURES = (
+    ("hw-memory", marked("Memory (GB)"), 1e5, 80.0),
+    ("hw-bandwidth", marked("Bandwidth (GB/s)"), 1e7, 3350.0),
+    ("hw-bf16", "bf16 (TFLOP/s)", 1e6, 989.0),
+    ("hw-fp8", "fp8 (TFLOP/s)", 1e6, 0.0),
+    ("hw-int8", "int8 (TFLOP/s)", 1e6, 0.0),
+    ("hw-fp4", "fp4 (TFLOP/s)", 1e6, 0.0),
+    ("hw-link", marked("Link, one way (GB/s)"), 1e5, 0.0),
+    ("hw-price", marked("USD per hour"), 1e4, 0.0),
+)
+
+
+def chip_editor() -> None:
+    """A chip by its figures."""
+    with st.expander(say("Custom chip"), key="custom-chip", on_change="rerun") as editor:
+        if editor.open:
+            _chip_fields()
+        _bound("hw", say("Custom chip in the link"), editor.open)
+
+
+def _chip_fields() -> None:
+    with st.form("custom-chip-form", border=False):
+        name = st.text_input(
+            say("Name"), say("Custom chip"), key="hw-name", max_chars=60, persist_state="session"
+        )
+        columns = st.columns(2)
+        for i, (key, label, largest, start) in enumerate(_FIGURES):
+            columns[i % 2].number_input(
+                say(label), 0.0, largest, start, format="%g", key=key, persist_state="session"
+            )
+        st.caption(say("Rates are dense; 0 stands for not known."))
+        st.form_submit_button(say("Use this chip"), on_click=_use_chip)
+    if name:
+        _problem(
+            _CHIP_PROBLEM,
+            marked("This chip, {chip}, cannot be used: {reason}. The one before is kept."),
+            chip=text.plain(name),
+        )
+    else:
+        _problem(
+            _CHIP_PROBLEM, marked("This chip cannot be used: {reason}. The one before is kept.")
+        )
+
+
+WEIGHTS = "pq"
+
+
+def weights() -> None:
+    """The two distributions of the acceptance bench, as the link carries them."""
+    st.text_input(
+        say("Bench weights"),
+        key=WEIGHTS,
+        bind="query-params",
+        max_chars=500,
+        placeholder="0.5,0.3,0.2;0.6,0.3,0.1",
+        help=say("Of target and draft in the acceptance bench; empty takes its first example."),
+    )
+
+
+EDITORS: Mapping[str, Callable[[], None]] = {"Model": model_editor, "Hardware": chip_editor}

@@ -1,0 +1,214 @@
+"""Pinned scenarios: kept in a text that is bound to the link, read into scenarios to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from calc import Scenario, link, pins
+from calc import scenario as scenarios
+from calc.pins import Pin
+from calc.scenario import SCHEMA
+from calc.words import say
+from pages.ui.frame import sidebar
+from pages.ui.frame.link import PRESETS, of_pin, widget_values
+from pages.ui.writing import text
+
+KEY = "pins"
+# Which contender differences are taken from, by name.
+BASELINE = "compare-baseline"
+_NAME = "pin-name"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A scenario to compare, under a name: the one of the sidebar, or a pinned one.
+
+    `values` are its settings as the controls hold them.
+    """
+
+    name: str
+    scenario: Scenario
+    values: dict[str, Any]
+
+
+def held() -> list[Pin]:
+    """The pins that the controls or the link hold."""
+    given = str(st.session_state.get(KEY, st.query_params.get(KEY, "")))
+    try:
+        return pins.read(given)[0]
+    except pins.PinError:
+        return []
+
+
+def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
+    """The sidebar's scenario and the pinned ones, and what of the pins could not be used."""
+    found = [Contender(pins.fitting(say("now"), held()), scenario, widget_values())]
+    said = []
+    for pin in held():
+        values, problems = of_pin(pin)
+        name = text.plain(pin.name)
+        gone = [problem for problem in problems if problem.key in ("model", "chip", "cfg", "hw")]
+        if gone:
+            said += [
+                say(
+                    "**{pin}** is left out, but stays in the link: {label} ({key}) is {reason}.",
+                    pin=name, label=say(problem.label), key=problem.key, reason=problem.reason,
+                )
+                for problem in gone
+            ]  # fmt: skip
+            continue
+        said += [
+            say("**{pin}**: {problem}", pin=name, problem=problem.sentence) for problem in problems
+        ]
+        offered, _ = link.with_custom(PRESETS, {t.key: values[t.name] for t in link.TEXTS})
+        found.append(Contender(pin.name, scenarios.build(values, offered), values))
+    return found, said
+
+
+def control() -> None:
+    """Pin the sidebar's scenario under a name."""
+    with st.popover(
+        say("Pin"), icon=":material/keep:", key="pin-open", on_change="rerun"
+    ) as popover:
+        if not popover.open:
+            return
+        full = len(held()) >= pins.MOST
+        st.text_input(
+            say("Name"),
+            key=_NAME,
+            max_chars=pins.LONGEST_NAME,
+            placeholder=suggestion(),
+            disabled=full,
+        )
+        st.button(say("Pin this scenario"), key="pin-add", on_click=_add, disabled=full)
+        if full:
+            st.caption(say("{most} scenarios are pinned: remove one first.", most=pins.MOST))
+        st.caption(say("Pins travel in the link and stand side by side on Compare."))
+
+
+def suggestion() -> str:
+    """A name for the sidebar's scenario: what tells it from the defaults, as links write it."""
+    values = widget_values()
+    told = ("model", "n_chips", "chip", "weight_format")
+    other = [
+        f"{field.key}={link.dump_value(field, values[field.name])}"
+        for field in SCHEMA
+        if field.name not in told and values[field.name] != field.default
+    ]
+    machine = f"{values['n_chips']}×{values['chip']}"
+    name = " ".join([values["model"], machine, values["weight_format"]])[: pins.LONGEST_NAME]
+    for part in other:
+        # Whole, or not at all.
+        if len(name) + 1 + len(part) <= pins.LONGEST_NAME:
+            name += f" {part}"
+    return name
+
+
+def add(name: str = "") -> None:
+    """Pin the sidebar's scenario; without a name under one that tells what it is."""
+    now = held()
+    if len(now) < pins.MOST:
+        fit = pins.fitting(name or suggestion(), now)
+        _write([*now, Pin(fit, _query())])
+
+
+def _add() -> None:
+    add(st.session_state.get(_NAME, ""))
+    st.session_state[_NAME] = ""
+
+
+def _query() -> str:
+    """The sidebar's settings, without what a pin does not hold."""
+    values = widget_values()
+    for field in link.PRESENTATION:
+        values[field.name] = field.default
+    for one in link.TEXTS:
+        if values.get(one.catalogue.removesuffix("s")) != "custom":
+            values[one.name] = ""
+    return link.query_string(values)
+
+
+def _write(now: Sequence[Pin]) -> None:
+    st.session_state[KEY] = pins.write(now)
+
+
+def editor() -> None:
+    """Rename, reorder, open and remove pins."""
+    now = held()
+    for i, pin in enumerate(now):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"pin-row-{i}"):
+            st.session_state[f"pin-name-{i}"] = pin.name
+            st.text_input(
+                say("Name of pin {n}", n=i + 1),
+                key=f"pin-name-{i}",
+                max_chars=pins.LONGEST_NAME,
+                label_visibility="collapsed",
+                on_change=_rename,
+                args=(i,),
+                width=320,
+            )
+            for key, label, act, idle in (
+                ("up", say("Move up"), _move(i, -1), i == 0),
+                ("down", say("Move down"), _move(i, 1), i == len(now) - 1),
+                ("open", say("Use in the sidebar"), _open(i), False),
+                ("take", say("Take from the sidebar"), _take(i), False),
+                ("remove", say("Remove"), _remove(i), False),
+            ):
+                st.button(label, key=f"pin-{key}-{i}", on_click=act, disabled=idle, type="tertiary")
+
+
+def _rename(i: int) -> None:
+    now = held()
+    others = now[:i] + now[i + 1 :]
+    renamed = Pin(pins.fitting(st.session_state[f"pin-name-{i}"], others), now[i].query)
+    if st.session_state.get(BASELINE) == now[i].name:
+        st.session_state[BASELINE] = renamed.name
+    now[i] = renamed
+    _write(now)
+
+
+def _move(i: int, by: int) -> Callable[[], None]:
+    def act() -> None:
+        now = held()
+        now.insert(i + by, now.pop(i))
+        _write(now)
+
+    return act
+
+
+def _take(i: int) -> Callable[[], None]:
+    def act() -> None:
+        now = held()
+        now[i] = Pin(now[i].name, _query())
+        _write(now)
+
+    return act
+
+
+def _remove(i: int) -> Callable[[], None]:
+    def act() -> None:
+        _write([pin for j, pin in enumerate(held()) if j != i])
+
+    return act
+
+
+def _open(i: int) -> Callable[[], None]:
+    def act() -> None:
+        values, now = of_pin(held()[i])[0], widget_values()
+        fields = [field for field in link.WRITTEN if field not in link.PRESENTATION]
+        sidebar.use(
+            {
+                field.name: values[field.name]
+                for field in fields
+                if values[field.name] != now[field.name]
+            }
+        )
+        for one in link.TEXTS:
+            if values[one.name] and one.key != KEY:
+                st.session_state[one.key] = values[one.name]
+
+    return act

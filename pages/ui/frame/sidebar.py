@@ -1,0 +1,321 @@
+"""The scenario's controls. They live in the frame, so that every page shares them and the link."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import streamlit as st
+
+from calc.link import BY_NAME as FIELDS
+from calc.link import PRESENTATION, dump_value
+from calc.scenario import Catalogues, Choice, Field, Option, Quantity
+from calc.words import inside, marked, say
+from pages.ui.frame import customs
+from pages.ui.frame.link import held
+from pages.ui.writing import text
+
+Rows = tuple[tuple[str, ...], ...]
+
+# What stands under which heading, row by row.
+GROUPS: dict[str, Rows] = {
+    marked("Model"): (("model",),),
+    marked("Hardware"): (("chip", "usable_memory"), ("n_chips",)),
+    marked("Precision"): (("weight_format", "kv_format"), ("compute_format",)),
+    marked("Workload"): (("batch",), ("context",)),
+    marked("Fidelity"): (("fidelity",),),
+}
+
+# Folded away: drawn on pages that use them, and where they hold something that the link must keep.
+FOLDED: dict[str, Rows] = {
+    marked("Prefill"): (
+        ("prompt",),
+        ("mfu", "output"),
+        ("chunk", "tpot_target"),
+        ("prefix_hit", "kv_block"),
+    ),
+    marked("Layout"): (
+        ("tensor_parallel", "attention_dp"),
+        ("expert_parallel", "pipeline"),
+        ("micro_batches", "kv_sharding"),
+    ),
+    marked("Links and losses"): (
+        ("hop_latency", "load_imbalance"),
+        ("overlap", "link_overlap"),
+        ("bandwidth_efficiency", "compute_efficiency"),
+        ("step_overhead", "layer_overhead"),
+        ("attention_format",),
+    ),
+    marked("Prices and more"): (
+        ("price", "power"),
+        ("scale_out", "runtime_memory"),
+        ("routing_skew",),
+    ),
+    marked("Traffic"): (
+        ("arrivals", "rate"),
+        ("requests", "seed"),
+        ("lengths", "spread"),
+        ("burstiness", "samples"),
+        ("turns", "system"),
+    ),
+    marked("Serving"): (
+        ("policy", "replicas"),
+        ("slots", "prefill_replicas"),
+        ("ttft_limit", "budget"),
+        ("window", "streaming"),
+        ("memory", "reserved"),
+        ("relief", "host"),
+        ("prefix", "host_memory"),
+        ("affinity",),
+    ),
+    marked("Speculation"): (
+        ("acceptance", "n_draft"),
+        ("draft", "cost_ratio"),
+        ("temperature", "top_k"),
+        ("top_p",),
+    ),
+}
+
+# Groups that only fidelity operators looks at.
+FINE = ("Layout", "Links and losses")
+
+# Stands for all groups that are never folded.
+CORE = "core"
+
+
+def fields(groups: Iterable[str]) -> frozenset[str]:
+    """The fields of some groups."""
+    known = {**GROUPS, **FOLDED, CORE: tuple(row for rows in GROUPS.values() for row in rows)}
+    return frozenset(name for group in groups for row in known[group] for name in row)
+
+
+# Numbers that are typed rather than slid to.
+TYPED = frozenset(
+    {
+        "tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "micro_batches",
+        "scale_out", "step_overhead", "layer_overhead", "output", "chunk", "tpot_target",
+        "prefix_hit", "kv_block", "price", "power",
+        "rate", "requests", "seed", "spread", "burstiness", "samples", "turns", "system",
+        "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
+        "host", "host_memory",
+    }
+)  # fmt: skip
+
+
+def ladder(low: int, high: int) -> list[int]:
+    """Stops of a logarithmic slider: four to an octave, every power of two among them."""
+    stops = {low, high}
+    octave = 1
+    while octave <= high:
+        stops.update(octave * quarter // 4 for quarter in (4, 5, 6, 7))
+        octave *= 2
+    return sorted(stop for stop in stops if low <= stop <= high)
+
+
+def _exact_values(field: Quantity) -> set[int]:
+    """Values that the slider must offer though they are no stops: the current one, the link's."""
+    given = [st.session_state.get(field.key), st.query_params.get(field.key)]
+    return {
+        int(value)
+        for value in given
+        if value is not None and str(value).isdecimal() and field.problem(int(value)) is None
+    }
+
+
+def _logarithmic(field: Quantity) -> int:
+    """A slider on a logarithmic scale beside a box for any exact integer.
+
+    The slider is bound to the link. The box follows it, and sets it when somebody types: that is
+    one step in the browser's history, so Back undoes it.
+    """
+    exact = f"{field.key}-exact"
+    stops = sorted({*ladder(int(field.low), int(field.high)), *_exact_values(field)})
+    with st.container(horizontal=True, wrap=False, vertical_alignment="bottom"):
+        value: int = st.select_slider(
+            say(field.label),
+            stops,
+            value=int(field.default),
+            key=field.key,
+            help=say(field.help),
+            bind="query-params",
+        )
+        st.session_state[exact] = value
+        st.number_input(
+            say("{label}, exact", label=say(field.label)),
+            int(field.low),
+            int(field.high),
+            step=1,
+            key=exact,
+            label_visibility="collapsed",
+            on_change=_use_exact,
+            args=(field.key, exact),
+        )
+    return value
+
+
+def _use_exact(key: str, exact: str) -> None:
+    # An emptied box holds None: the slider keeps its value.
+    if st.session_state[exact] is not None:
+        st.session_state[key] = st.session_state[exact]
+
+
+def use_batch(batch: float) -> None:
+    """Make a batch the scenario's, if it can be."""
+    field = FIELDS["batch"]
+    assert isinstance(field, Quantity)
+    if field.problem(batch) is None:
+        st.session_state[field.key] = int(batch)
+
+
+def use(values: Mapping[str, Any]) -> None:
+    """Make plain values, by field name, the scenario's.
+
+    A control that was folded away starts with the value it is given, and would not tell the link.
+    """
+    for name, value in values.items():
+        field = FIELDS[name]
+        if field.key not in st.session_state:
+            st.query_params[field.key] = dump_value(field, value)
+        st.session_state[field.key] = value
+
+
+def _control(field: Field, offered: Catalogues) -> Any:
+    if isinstance(field, Choice):
+        ids = field.ids(offered)
+        return st.selectbox(
+            say(field.label),
+            ids,
+            index=ids.index(field.default),
+            key=field.key,
+            help=say(field.help),
+            bind="query-params",
+        )
+    if isinstance(field, Option):
+        return _option(field)
+    number = int if field.whole else float
+    if field.name in TYPED:
+        return st.number_input(
+            say(field.label),
+            number(field.low),
+            number(field.high),
+            number(field.default),
+            step=1 if field.whole else field.step,
+            key=field.key,
+            help=_help(field),
+            bind="query-params",
+        )
+    if field.whole and field.low > 0:
+        return _logarithmic(field)
+    return st.slider(
+        say(field.label),
+        number(field.low),
+        number(field.high),
+        number(field.default),
+        step=1 if field.whole else field.step,
+        key=field.key,
+        help=say(field.help),
+        bind="query-params",
+    )
+
+
+def _help(field: Quantity) -> str:
+    told = say(field.help)
+    return say("{help} In {unit}.", help=told, unit=say(field.unit)) if field.unit else told
+
+
+def _option(field: Option) -> str:
+    if field.name == "fidelity":
+        chosen: str = st.segmented_control(
+            say(field.label),
+            field.options,
+            default=field.default,
+            required=True,
+            key=field.key,
+            help=say(field.help),
+            label_visibility="collapsed",
+            bind="query-params",
+        )
+        return chosen
+    return st.selectbox(
+        say(field.label),
+        field.options,
+        index=field.options.index(field.default),
+        key=field.key,
+        help=say(field.help),
+        bind="query-params",
+    )
+
+
+def controls(
+    used: Collection[str], offered: Catalogues, unfolded: Collection[str]
+) -> dict[str, Any]:
+    """Draw the controls and return the field values.
+
+    What a page does not use is said beside the heading. Every control stays in its place: a bound
+    one that is left out, or drawn elsewhere, may lose its value from the link.
+    """
+    values: dict[str, Any] = {}
+    with st.sidebar:
+        for group, rows in GROUPS.items():
+            st.caption(_heading(group, rows, used))
+            for row in rows:
+                values |= _row(row, offered)
+            if group in customs.EDITORS:
+                customs.EDITORS[group]()
+        for group, rows in FOLDED.items():
+            # A place of its own, so that the groups below stay where they are.
+            with st.container():
+                idle = group in FINE and values["fidelity"] == "bound" and "fidelity" in used
+                values |= _folded(group, rows, used, offered, group in unfolded, idle)
+    return values
+
+
+def _row(names: tuple[str, ...], offered: Catalogues) -> dict[str, Any]:
+    alone = len(names) == 1
+    row = nullcontext() if alone else st.container(horizontal=True, wrap=False, gap="xsmall")
+    with row:
+        return {name: _control(FIELDS[name], offered) for name in names}
+
+
+def _folded(
+    group: str, rows: Rows, used: Collection[str], offered: Catalogues, unfolded: bool, idle: bool
+) -> dict[str, Any]:
+    """A group behind a heading. While it is closed only rows that hold something are drawn."""
+    values = {name: FIELDS[name].default for row in rows for name in row}
+    texts = [customs.WEIGHTS] if group == "Speculation" else []
+    keeps = held([*(FIELDS[name].key for name in values), *texts])
+    if not (keeps or any(name in used for name in values)):
+        return values
+    with st.expander(
+        say("{group} · not used at bound", group=say(group)) if idle else say(group),
+        expanded=unfolded,
+        key=f"group-{group}-{unfolded}",
+        on_change="rerun",
+    ) as fold:
+        # Nothing to draw, nothing to hold a place for.
+        for row in rows if fold.open or keeps else ():
+            with st.container():
+                if fold.open or held(FIELDS[name].key for name in row):
+                    values |= _row(row, offered)
+        if texts and (fold.open or held(texts)):
+            customs.weights()
+    return values
+
+
+def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -> str:
+    """A group's name, and what of it the page does not use."""
+    name = f"**{say(group)}**"
+    if group == "Fidelity" and "fidelity" not in used and "tensor_parallel" in used:
+        return say("{group} · always operators on this page", group=name)
+    fields = [field for row in rows for field in row]
+    here = [inside(FIELDS[field].label) for field in fields if field in used]
+    if len(here) == len(fields):
+        return name
+    if not here:
+        return say("{group} · not used on this page", group=name)
+    return say("{group} · this page uses {fields} only", group=name, fields=text.listed(here))
+
+
+_DRAWN = [name for rows in (GROUPS | FOLDED).values() for row in rows for name in row]
+assert {*_DRAWN, *(field.name for field in PRESENTATION)} == {*FIELDS}

@@ -1,0 +1,35 @@
+"""The sentence of the KV cache page."""
+
+from __future__ import annotations
+
+from calc import Scenario, memory
+from calc.words import say
+from pages.ui.writing import text
+
+
+def verdict(scenario: Scenario, largest: int) -> str:
+    """How large one sequence's cache is, against the weights and against the memory."""
+    s = scenario
+    each, weights = float(memory.kv_per_sequence(s)), memory.weights(s)
+    ratio = weights / each
+    growth = float(s.model.kv_bytes(s.context + 1, s.kv_format)) - each
+    compared = (
+        say("{n} such caches weigh as much as the weights", n=text.significant(ratio))
+        if ratio >= 1
+        else say("it outweighs the weights {n} times", n=text.significant(1 / ratio))
+    )
+    fits = (
+        say("memory holds {n:,}", n=largest)
+        if largest
+        else say("memory holds none beside the weights")
+    )
+    return say(
+        "A sequence of {n:,} tokens caches **{size}** in {format}, {growth} more with the next "
+        "token; {compared}, and {fits}.",
+        n=s.context,
+        size=text.si(each, "B"),
+        format=text.plain(s.kv_format.id),
+        growth=text.kibibytes(growth),
+        compared=compared,
+        fits=fits,
+    )

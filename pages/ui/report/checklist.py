@@ -1,0 +1,83 @@
+"""The deployment checklist of seed 000 §6.12: what the scenario knows, and blanks for the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calc import Scenario, cost, decode, prefill
+from calc.layout import Layout
+from calc.words import say
+from pages.ui.writing import text
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line to fix: what is known of it, as Markdown, and what is to be filled in."""
+
+    title: str
+    known: str
+    blanks: tuple[str, ...]
+
+
+def filled(s: Scenario) -> list[Item]:
+    """All eight items, filled from the scenario."""
+    step = decode.step_time(s)
+    first = float(prefill.prompt_time(s).total)
+    return [
+        Item(
+            say("Model, tokenizer, template, adapter and quantization artefacts"),
+            say("{model}; weights in {format}", model=text.plain(s.model.name),
+                format=s.weight_format.id),
+            (say("revision of the weights"), say("tokenizer and chat template"), say("adapters"),
+             say("quantization artefact")),
+        ),
+        Item(
+            say("Range of context, truncation of input, length of output"),
+            say("context {context:,} tokens, prompt {prompt:,}, output {output:,}",
+                context=s.context, prompt=s.prompt, output=s.output),
+            (say("truncation of input"), say("longest output")),
+        ),
+        Item(
+            say("Scheduling of prefill and decode, token budget of a batch, layout"),
+            say("batch {batch:,}, chunk {chunk:,} tokens, {layout}", batch=s.batch, chunk=s.chunk,
+                layout=_layout(s)),
+            (say("scheduler and its version"), say("admission and priorities")),
+        ),
+        Item(
+            say("KV precision, block size, preemption and prefix cache"),
+            say("KV in {format}, blocks of {block} tokens, prefix of {prefix:,} tokens cached",
+                format=s.kv_format.id, block=s.kv_block, prefix=s.prefix_hit),
+            (say("preemption"), say("policy of the prefix cache")),
+        ),
+        Item(
+            say("Sampling, random seed, stopping, time-outs and retries"),
+            say("temperature {t:g}, top-k {k}, top-p {p:g}", t=s.temperature, k=s.top_k,
+                p=s.top_p),
+            (say("random seed"), say("stop rules"), say("time-outs and retries")),
+        ),
+        Item(
+            say("Distribution of input and output lengths and of concurrency"),
+            "",
+            (say("distribution of prompts"), say("distribution of outputs"), say("concurrency")),
+        ),
+        Item(
+            say("TTFT, TPOT, throughput, goodput, P95/P99 and how cost is counted"),
+            say("without a queue: first token after {ttft}, then one every {tpot}; {rate} token/s; "
+                "{usd} per million output tokens", ttft=text.si(first, "s"),
+                tpot=text.si(float(step.total), "s"), rate=text.rate(float(step.throughput)),
+                usd=text.plain(text.usd(float(cost.per_million_tokens(s, step))))),
+            (say("limits of TTFT and TPOT"), say("measured P95 and P99"), say("goodput")),
+        ),
+        Item(
+            say("Regression set for quality, fault injection, rollback"),
+            "",
+            (say("regression set"), say("fault injection"), say("rollback of versions")),
+        ),
+    ]  # fmt: skip
+
+
+def _layout(s: Scenario) -> str:
+    if s.fidelity == "bound":
+        return say("fully sharded over {n:,} chips", n=s.n_chips)
+    chosen = Layout.of(s)
+    return f"TP {int(chosen.tp)}, DP {int(chosen.dp)}, EP {int(chosen.ep)}, PP {int(chosen.pp)}"

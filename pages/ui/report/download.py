@@ -1,0 +1,65 @@
+"""The header's report: made when somebody clicks, from what the page knows now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import streamlit as st
+
+from calc import Scenario
+from calc.words import say
+from pages.ui.frame import language, link
+from pages.ui.report import exhibits, report
+from pages.ui.serving import traces, view
+
+
+def control(scenario: Scenario) -> None:
+    """The report as HTML and the sweep as CSV."""
+    with st.popover(
+        say("Report"), icon=":material/description:", key="report", on_change="rerun"
+    ) as popover:
+        if not popover.open:
+            return
+        day = datetime.now(UTC).date()
+        name = f"inference-ledger-{scenario.model.id}-{day.isoformat()}"
+        st.download_button(
+            say("Report, HTML"),
+            _report(scenario, day),
+            f"{name}.html",
+            "text/html",
+            on_click="ignore",
+            icon=":material/download:",
+        )
+        st.download_button(
+            say("Sweep over batches, CSV"),
+            lambda: report.sweep(scenario),
+            f"{name}.csv",
+            "text/csv",
+            on_click="ignore",
+            icon=":material/download:",
+        )
+        st.caption(
+            say(
+                "One file that opens without a network: verdict, settings, charts, breakdown, "
+                "comparison with what is pinned, every assumption with its source, and a "
+                "checklist for deployment."
+            )
+        )
+
+
+def _report(scenario: Scenario, day: date) -> Callable[[], str]:
+    """Makes the report later, in a thread that knows nothing of this session."""
+    values = link.widget_values()
+    subject = replace(
+        exhibits.Subject.of(scenario),
+        service=view.later(scenario, values, traces.given()),
+    )
+    url, reader = link.explicit_url(), language.current()
+
+    def make() -> str:
+        language.speak(reader)
+        return report.html(subject, values, url, day)
+
+    return make

@@ -1,0 +1,71 @@
+"""The presentation: one chart and its sentence a screen, no chrome, keys to go on and back."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import Scenario, link
+from calc.words import say
+from pages.ui.charts import kit
+from pages.ui.charts.component import registered
+from pages.ui.frame import link as links
+from pages.ui.report import exhibits
+from pages.ui.writing import tables
+
+VIEW = next(field for field in link.PRESENTATION if field.name == "view")
+_SLIDE = next(field for field in link.PRESENTATION if field.name == "slide")
+_KEYS = "present-keys"
+_STYLE = """
+<style>
+[data-testid=stSidebar], [data-testid=stHeader], [data-testid=stSidebarCollapsedControl] {
+  display: none;
+}
+[data-testid=stMainBlockContainer] { padding: 1.5rem 3vw 0.5rem; max-width: none; }
+[data-testid=stMain] h1 { font-size: clamp(1.6rem, 3vw, 2.6rem); padding: 0; }
+.st-key-present-sentence p { font-size: clamp(1.1rem, 1.9vw, 1.7rem); line-height: 1.4; }
+</style>
+"""
+
+
+def wanted() -> bool:
+    """Whether the link asks for the presentation."""
+    return bool(st.session_state.get(VIEW.key, st.query_params.get(VIEW.key)) == "present")
+
+
+def show(scenario: Scenario) -> None:
+    """The slide that the link names."""
+    st.html(_STYLE)
+    links.notices()
+    subject = exhibits.Subject.of(scenario)
+    offered = subject.offered()
+    if st.query_params.get(_SLIDE.key, offered[0]) not in offered:
+        st.caption(say("Nothing is pinned, so there is nothing to compare."))
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        id = links.option(_SLIDE, offered)
+        st.button(say("Close"), key="present-close", on_click=_close, type="tertiary")
+    entry = exhibits.EXHIBITS[id]
+    shown = entry.build(subject)
+    st.title(say(entry.title), anchor=False)
+    with st.container(key="present-sentence"):
+        st.markdown(shown.sentence)
+    if shown.chart:
+        kit.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
+    st.caption(tables.summary(scenario))
+    registered("present.js")(key=_KEYS, on_pressed_change=lambda: _pressed(offered))
+
+
+def _close() -> None:
+    st.session_state[VIEW.key] = VIEW.default
+
+
+def _pressed(offered: list[str]) -> None:
+    # The browser's word: one of three, or nothing.
+    match st.session_state[_KEYS].get("pressed"):
+        case "close":
+            _close()
+        case "next" | "back" as way:
+            at = offered.index(st.session_state.get(_SLIDE.key, offered[0]))
+            to = at + (1 if way == "next" else -1)
+            st.session_state[_SLIDE.key] = offered[min(max(to, 0), len(offered) - 1)]

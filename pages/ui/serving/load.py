@@ -1,0 +1,64 @@
+"""The load sweep of the Serving page: percentiles and goodput against the arrival rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from calc import Scenario, serving
+from calc.serving import Service
+from calc.words import say
+from pages.ui.charts import kit
+from pages.ui.serving import figures, words
+from pages.ui.serving import view as service_view
+from pages.ui.serving.view import View
+from pages.ui.writing import text
+
+
+def tab(scenario: Scenario, values: Mapping[str, Any], view: View) -> bool:
+    """Draw what is known of the sweep; whether there is more to come."""
+    try:
+        loads = service_view.loads(scenario, values, view)
+    except serving.ServingError as error:
+        st.markdown(text.plain(str(error)))
+        return False
+    if loads.done < 1:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.progress(loads.done, say("Rates simulated: {share:.0%}", share=loads.done))
+            st.button(
+                say("Go on") if loads.stopped else say("Stop"), key="load-stop", on_click=loads.stop
+            )
+    st.markdown(words.knees(loads, view.setup.limits))
+    limits = view.setup.limits
+    charts: Mapping[str, tuple[Callable[[Service], float], str, float, str]] = {
+        "ttft": (
+            lambda one: one.ttft.percentiles[99], say("p99 TTFT (s)"), limits.ttft,
+            say("p99 of the time to first token against the arrival rate."),
+        ),
+        "tpot": (
+            lambda one: one.tpot.percentiles[99], say("p99 TPOT (s)"), limits.tpot,
+            say("p99 of the time per output token against the arrival rate."),
+        ),
+        "goodput": (
+            lambda one: one.goodput, say("Goodput (requests/s)"), 0.0,
+            say("Goodput against the arrival rate."),
+        ),
+    }  # fmt: skip
+    with st.grid(len(charts), min_column_width=300):
+        for name, (of, title, limit, alt) in charts.items():
+            kit.show(
+                figures.load(loads, of, title, now=view.traffic.rate, limit=limit, log=limit > 0),
+                key=f"load-{name}",
+                alt=alt,
+            )
+    st.caption(
+        say(
+            "The first {n:,} requests at other rates, their order and lengths kept; ringed is the "
+            "highest rate tried at which 90 % of them keep both limits. Drawn are the policy shown "
+            "and those that do best.",
+            n=len(loads.traffic),
+        )
+    )
+    return loads.done < 1 and not loads.stopped

@@ -1,0 +1,202 @@
+"""Sentences and tables of the Serving page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from calc import serving
+from calc.serving import Limits, Service, Traffic
+from calc.words import marked, say
+from pages.ui.serving.view import Loads, Outcome, View, name, seconds
+from pages.ui.writing import sortable, text
+
+
+def cannot(reason: str) -> str:
+    """In place of the verdict."""
+    return say("**This cannot be served.** {reason}", reason=text.plain(reason))
+
+
+def verdict(view: View, shown: Outcome) -> str:
+    """How many of the requests were answered in time, and what the best policy would do."""
+    limits, figures = view.setup.limits, shown.figures
+    count = len(view.traffic)
+    sentence = say(
+        "Of {requests} **{policy}** batching answers **{good}** with a first token within {ttft} "
+        "and a token every {tpot}: a goodput of **{goodput} requests/s**.",
+        requests=_requests(count),
+        policy=name(view.setup.shown),
+        good=text.percent(figures.good / count),
+        ttft=text.si(limits.ttft, "s"),
+        tpot=text.si(limits.tpot, "s"),
+        goodput=text.significant(figures.goodput),
+    )
+    best = max(view.outcomes, key=lambda id: view.outcomes[id].figures.good)
+    better = view.outcomes[best].figures.good - figures.good
+    other = (
+        say(
+            "{policy} would answer {n:,} more within both limits.",
+            policy=name(best).capitalize(),
+            n=better,
+        )
+        if better > 0
+        else ""
+    )
+    lost = say("{n:,} were turned away.", n=figures.rejected) if figures.rejected else ""
+    return text.sentences(sentence, other, lost)
+
+
+def headline(figures: Service, limits: Limits) -> list[tuple[str, str, str]]:
+    """The figures of the policy that is shown, each with what it means."""
+    return [
+        (
+            say("p99 TTFT"),
+            seconds(figures.ttft.percentiles[99]),
+            say("From arrival to the first token, the queue included: 99 of 100 requests wait no "
+                "longer. One that was turned away has waited for ever. method.md F8.1."),
+        ),
+        (
+            say("p99 TPOT"),
+            seconds(figures.tpot.percentiles[99]),
+            say("Time from the first token to the last over the N − 1 gaps between them. "
+                "method.md F8.1 (A)."),
+        ),
+        (
+            say("Goodput"),
+            say("{n}/s", n=text.significant(figures.goodput)),
+            say("Requests per second with a first token within {ttft} and a token every {tpot}. "
+                "method.md F8.5.", ttft=text.si(limits.ttft, "s"),
+                tpot=text.si(limits.tpot, "s")),
+        ),
+        (
+            say("Token/s"),
+            text.rate(figures.throughput),
+            say("Tokens of finished answers, over the time from the first arrival to the last end. "
+                "method.md F8.2."),
+        ),
+        (
+            say("USD per M good"),
+            _usd(figures.usd_per_million_good_tokens),
+            say("Price of all chips over that time, for a million tokens of answers within both "
+                "limits. method.md F8.12."),
+        ),
+        (
+            say("Cache in use"),
+            text.percent(figures.kv_used),
+            say("Share of the cache's blocks that are handed out, over time. method.md F8.11."),
+        ),
+    ]  # fmt: skip
+
+
+def _requests(count: int) -> str:
+    return text.plural(count, marked("{n} request"), marked("{n} requests"))
+
+
+def _usd(value: float) -> str:
+    return say("none good") if math.isinf(value) else text.usd(value)
+
+
+def policies(outcomes: Mapping[str, Outcome]) -> None:
+    """All policies on the same traffic, one row each, sortable by any figure."""
+    figures = [one.figures for one in outcomes.values()]
+    shown: dict[str, tuple[Callable[[Service], float], str]] = {
+        say("Goodput (requests/s)"): (lambda s: s.goodput, "%.3g"),
+        say("USD per M good"): (lambda s: s.usd_per_million_good_tokens, "%.2f"),
+        say("TTFT p50 (s)"): (lambda s: s.ttft.percentiles[50], "%.3g"),
+        say("TTFT p99 (s)"): (lambda s: s.ttft.percentiles[99], "%.3g"),
+        say("TPOT p50 (ms)"): (lambda s: 1e3 * s.tpot.percentiles[50], "%.3g"),
+        say("TPOT p99 (ms)"): (lambda s: 1e3 * s.tpot.percentiles[99], "%.3g"),
+        say("Token/s"): (lambda s: s.throughput, "%.4g"),
+        say("Mean batch"): (lambda s: s.mean_batch, "%.3g"),
+        say("Slots used (%)"): (lambda s: 100 * s.slot_efficiency, "%.0f"),
+        say("Turned away"): (lambda s: s.rejected, "%d"),
+        say("Put out"): (lambda s: s.preempted, "%d"),
+        say("MFU (%)"): (lambda s: 100 * s.mfu, "%.0f"),
+        say("MBU (%)"): (lambda s: 100 * s.mbu, "%.0f"),
+    }
+    st.dataframe(
+        {
+            say("Policy"): [name(id) for id in outcomes],
+            **{head: [sortable.known(of(one)) for one in figures]
+               for head, (of, _) in shown.items()},
+        },
+        column_config={
+            say("Policy"): st.column_config.TextColumn(pinned=True),
+            **sortable.formats({head: form for head, (_, form) in shown.items()}),
+        },
+        hide_index=True,
+        placeholder=sortable.MISSING,
+    )  # fmt: skip
+
+
+def percentiles(figures: Service) -> dict[str, list[str]]:
+    """Latencies of the shown policy: mean of those that finished, percentiles of all."""
+    spreads = {
+        "TTFT": figures.ttft,
+        say("TPOT, over N − 1 gaps"): figures.tpot,
+        say("TPOT, over N tokens"): figures.tpot_per_token,
+        say("End to end"): figures.e2e,
+    }
+    columns = {
+        say("Latency"): list(spreads),
+        say("Mean"): [seconds(s.mean) for s in spreads.values()],
+    }
+    for percent in serving.service.PERCENTS:
+        columns[f"p{percent}"] = [seconds(s.percentiles[percent]) for s in spreads.values()]
+    return columns
+
+
+# Each quantity that theory knows, and how it is written.
+_PAIRS: Mapping[str, tuple[str, Callable[[float], str]]] = {
+    "little": (marked("Requests in the system, λ · E2E (Little)"), text.significant),
+    "static": (marked("Slots used by a static batch, mean over longest"), text.percent),
+    "wait": (marked("Mean wait for a replica that only reads prompts, M/G/1"), seconds),
+    "servers": (marked("Prefill : decode, T_prefill · B / (T_step · G)"), text.ratio),
+    "retired": (marked("Cached tokens that leave in a step, B (P + G) / G"), text.round_count),
+    "held": (marked("Of the cache handed out, holds tokens"), text.percent),
+}
+
+
+def closed_forms(view: View) -> dict[str, list[str]]:
+    """What theory says beside what the simulation gave."""
+    runs = {id: outcome.run for id, outcome in view.outcomes.items()}
+    slots = view.setup.deployments["static"].batching.slots
+    pairs = serving.theory.beside(
+        runs, view.setup.shown, view.setup.memory, slots, independent=view.independent
+    )
+    return {
+        say("Quantity"): [say(_PAIRS[id][0]) for id in pairs],
+        say("Closed form"): [_PAIRS[id][1](pair.theory) for id, pair in pairs.items()],
+        say("Simulated"): [_PAIRS[id][1](pair.run) for id, pair in pairs.items()],
+    }
+
+
+def knees(loads: Loads, limits: Limits) -> str:
+    """What each policy serves within the limits."""
+    said = []
+    for policy in loads.figures:
+        knee = loads.knee(policy)
+        said.append(
+            say("{policy} at none of these rates", policy=name(policy))
+            if math.isnan(knee)
+            else say("{policy} **{n} requests/s**", policy=name(policy), n=text.significant(knee))
+        )
+    return say(
+        "Of the rates tried, the highest that this deployment serves with at least 90 % of the "
+        "requests within {ttft} and {tpot}: {policies}.",
+        ttft=text.si(limits.ttft, "s"),
+        tpot=text.si(limits.tpot, "s"),
+        policies=text.clauses(said),
+    )
+
+
+def described(traffic: Traffic) -> str:
+    """The traffic in numbers."""
+    return say(
+        "{requests}, prompts of {prompt} and outputs of {output} tokens on average.",
+        requests=_requests(len(traffic)),
+        prompt=text.count(float(traffic.prompt.mean())),
+        output=text.count(float(traffic.output.mean())),
+    )

@@ -1,0 +1,78 @@
+"""Sentences of the Speculation page."""
+
+from __future__ import annotations
+
+import math
+
+from calc import Scenario, speculative
+from calc.words import marked, say
+from pages.ui.writing import published, text
+
+
+def verdict(scenario: Scenario, cycle: speculative.Cycle, best: int, free: float) -> str:
+    """Whether drafting pays at this batch, and what would pay best."""
+    s, gain = scenario, float(cycle.speedup)
+    if math.isnan(gain):
+        unrated = published.format_without_rate(s)
+        if unrated is None:
+            return published.missing_link(s)
+        what = marked("what verification costs")
+        return text.sentence(published.missing_rate(s, unrated, what))
+    effect = (
+        say("makes decoding **{factor}** as fast", factor=text.times(gain))
+        if gain >= 1.005
+        else say("changes nothing")
+        if gain > 0.995
+        else say("**slows decoding** to {factor}", factor=text.times(gain))
+    )
+    longest = (
+        say("the best draft length here is {n}", n=text.at_least(best))
+        if best
+        else say("here it pays not to draft at all")
+    )
+    verify = (
+        say("verification is free up to batch {n:,}", n=math.floor(free))
+        if s.batch <= free
+        else say("verification has not been free since batch {n:,}", n=math.floor(free))
+        if free >= 1
+        else say("verification is free at no batch")
+    )
+    return say(
+        "Drafting {n} tokens at acceptance {acceptance:g} {effect} at batch {batch:,}; {longest}, "
+        "and {verify}.",
+        n=s.n_draft,
+        acceptance=s.acceptance,
+        effect=effect,
+        batch=s.batch,
+        longest=longest,
+        verify=verify,
+    )
+
+
+def caveats(scenario: Scenario, cost_ratio: float) -> list[str]:
+    """What makes the draft a doubtful one."""
+    s, found = scenario, []
+    if s.draft is not None and s.draft.total_params >= s.model.total_params:
+        found.append(say("The draft model is no smaller than the target."))
+    if cost_ratio >= 1:
+        found.append(
+            say(
+                "A draft step costs {factor} a target step: drafting cannot pay.",
+                factor=text.times(cost_ratio),
+            )
+        )
+    elif s.draft is not None:
+        found.append(
+            say(
+                "{draft} costs {share} % of a target step here; the cost ratio is not used.",
+                draft=text.plain(s.draft.name),
+                share=text.significant(100 * cost_ratio),
+            )
+        )
+    if s.draft is not None and s.draft.vocabulary != s.model.vocabulary:
+        found.append(
+            say("Draft and target have vocabularies of different sizes: tokens may not match.")
+        )
+    if s.batch > speculative.max_batch(s):
+        found.append(say("Target, draft and both caches do not fit in memory together."))
+    return found

@@ -1,0 +1,129 @@
+"""The explanation of a number: formula, the same with values, and where they come from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import streamlit as st
+
+from calc import Scenario
+from calc.explain import EXPLANATIONS, Explanation
+from calc.explain.expression import Expression, Symbol, name_plain, number_latex, number_plain
+from calc.words import say
+from pages.ui.frame import language
+from pages.ui.writing import tables, text
+
+_NOMENCLATURE = "_nomenclature"
+
+
+def section(scenario: Scenario, ids: Iterable[str], *, key: str) -> None:
+    """Pick a number, see how it comes about: those that the page shows, then all others.
+
+    Nothing is computed while it is closed.
+    """
+    with st.expander(
+        say("Explain a number"), key=f"explain-{key}-open", on_change="rerun"
+    ) as expander:
+        if expander.open:
+            _explanation(scenario, list(ids), key)
+
+
+def _explanation(scenario: Scenario, own: list[str], key: str) -> None:
+    def called(id: str) -> str:
+        return say(EXPLANATIONS[id].label if id in own else EXPLANATIONS[id].title)
+
+    id = st.selectbox(
+        say("Number"),
+        list(dict.fromkeys([*own, *EXPLANATIONS])),
+        format_func=called,
+        key=f"explain-{key}",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    st.markdown(say(EXPLANATIONS[id].reading))
+    formula(EXPLANATIONS[id], scenario)
+
+
+def formula(entry: Explanation, scenario: Scenario) -> None:
+    """One formula, with symbols and with numbers, what its symbols are, and all of it to copy."""
+    written = entry.build(scenario)
+    symbols, numbers = written.latex(), f"{written.latex(numbers=True)} = {_result(entry, written)}"
+    st.latex(f"{entry.symbol} = {symbols}")
+    st.latex(f"{entry.symbol} = {numbers}")
+    st.markdown(_glossary(written))
+    st.caption(say("Source: {source}. SI units throughout.", source=text.plain(entry.source)))
+    with st.grid(2, min_column_width=400):
+        _to_copy("LaTeX", f"{entry.symbol} = {symbols} = {numbers}", "latex")
+        _to_copy(say("Plain text"), plain(entry, written), None)
+
+
+def _to_copy(title: str, content: str, kind: str | None) -> None:
+    with st.container():
+        st.caption(title)
+        st.code(content, language=kind, wrap_lines=True)
+
+
+def plain(entry: Explanation, formula: Expression) -> str:
+    """An explanation as plain text: formula, numbers, result, and a line for each symbol."""
+    steps = (formula.plain(), formula.plain(numbers=True), number_plain(formula.value))
+    symbols = (
+        f"{name_plain(one.name)} = {number_plain(one.value)}{_unit(one)} ({say(one.meaning)})"
+        for one in _symbols(formula)
+    )
+    source = say("Source: {source}. SI units throughout.", source=entry.source)
+    unit = "" if math.isnan(formula.value) else f" {say(entry.unit)}"
+    first = f"{name_plain(entry.symbol)} = {' = '.join(dict.fromkeys(steps))}{unit}"
+    return "\n".join([first, *symbols, source])
+
+
+def _unit(symbol: Symbol) -> str:
+    """Behind its value; what is unknown has none."""
+    return "" if math.isnan(symbol.value) else f" {say(symbol.unit)}"
+
+
+def _result(entry: Explanation, formula: Expression) -> str:
+    if math.isnan(formula.value):
+        return number_latex(formula.value)
+    unit = r"\times" if entry.unit == "×" else rf"\text{{{say(entry.unit)}}}"
+    return rf"{number_latex(formula.value)}\ {unit}"
+
+
+def _symbols(formula: Expression) -> Iterable[Symbol]:
+    """Each symbol once."""
+    return {symbol.name: symbol for symbol in formula.symbols()}.values()
+
+
+def _glossary(formula: Expression) -> str:
+    """Each symbol: what it means, its value, its unit."""
+    return tables.markdown(
+        [say("Symbol"), say("Meaning"), say("Value"), say("Unit")],
+        [
+            [
+                f"${symbol.name}$",
+                say(symbol.meaning),
+                f"${number_latex(symbol.value)}$",
+                say(symbol.unit),
+            ]
+            for symbol in _symbols(formula)
+        ],
+    )
+
+
+def nomenclature(scenario: Scenario) -> tables.Table:
+    """All explained quantities and the symbols they are written in; kept for the next rerun."""
+    of = (scenario, language.current())
+    kept = st.session_state.get(_NOMENCLATURE)
+    if kept is None or kept[0] != of:
+        rows = [
+            [f"${entry.symbol}$", text.plain(say(entry.title)), text.plain(say(entry.unit)),
+             entry.source]
+            for entry in EXPLANATIONS.values()
+        ]  # fmt: skip
+        head = [say("Symbol"), say("Quantity"), say("SI unit"), say("Source")]
+        kept = st.session_state[_NOMENCLATURE] = (
+            of,
+            tables.table(head, rows + tables.symbols(scenario)),
+        )
+    found: tables.Table = kept[1]
+    return found

@@ -1,0 +1,47 @@
+"""Whether memory holds a scenario, and what would if it does not."""
+
+from __future__ import annotations
+
+from calc import Scenario, memory
+from calc.words import marked, say
+from pages.ui.writing import text
+
+
+def fit(scenario: Scenario, max_batch: int) -> str:
+    """How many sequences memory holds, or what would hold the batch."""
+    chip = text.plain(scenario.chip.name)
+    if scenario.batch <= max_batch:
+        return text.plural(
+            max_batch,
+            marked("Memory holds {n} sequence of this length."),
+            marked("Memory holds {n} sequences of this length."),
+        )
+    needed = _needed(memory.min_chips(scenario), chip)
+    if max_batch == 0 and memory.weights(scenario) > memory.capacity(scenario):
+        return say(
+            "**The weights alone do not fit** on {n:,} × {chip}: {needed}.",
+            n=scenario.n_chips,
+            chip=chip,
+            needed=needed,
+        )
+    held = (
+        text.plural(
+            max_batch, marked("memory holds {n} sequence"), marked("memory holds {n} sequences")
+        )
+        if max_batch
+        else say("not one sequence fits")
+    )
+    return say("**It does not fit**: {held}; {needed}.", held=held, needed=needed)
+
+
+def misfit(scenario: Scenario) -> str:
+    """That a scenario does not fit, where it does not."""
+    largest = int(memory.max_batch(scenario))
+    return fit(scenario, largest) if scenario.batch > largest else ""
+
+
+def _needed(fewest: int, chip: str) -> str:
+    """What would hold the weights and this batch."""
+    if fewest:
+        return say("it takes {n:,} × {chip} for this batch", n=fewest, chip=chip)
+    return say("no number of chips holds it in this layout for this batch")

@@ -1,0 +1,236 @@
+"""Numbers and words as people read them: three significant digits, SI prefixes, units."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+
+from calc.words import say
+from pages.ui.writing import palette
+
+_PREFIXES = dict(enumerate(["p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"], -4))
+
+
+def unknown() -> str:
+    """What is said of a figure that no source gives."""
+    return say("not published")
+
+
+def on_card(value: str) -> str:
+    """A figure as its card shows it, which has no room for a long word."""
+    return say("unknown") if value == unknown() else value
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits, trailing zeros kept, thousands separated."""
+    if not math.isfinite(value):
+        return unknown()
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    places = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(places, 0)}f}"
+
+
+def si(value: float, unit: str) -> str:
+    """A quantity with an SI prefix: ``si(0.00857, "s")`` is ``8.57 ms``."""
+    if not math.isfinite(value):
+        return unknown()
+    if value == 0:
+        return f"0 {unit}"
+    # Rounding first, so that 999.6 µs reads 1.00 ms.
+    rounded = float(f"{abs(value):.2e}")
+    step = min(max(math.floor(math.log10(rounded) / 3), -4), 6)
+    sign = "−" if value < 0 else ""
+    return f"{sign}{significant(rounded / 1000.0**step)} {_PREFIXES[step]}{unit}"
+
+
+def count(value: float) -> str:
+    """A whole number in full, thousands separated."""
+    return unknown() if not math.isfinite(value) else f"{value:,.0f}"
+
+
+def plural(number: float, one: str, many: str) -> str:
+    """A number of things: of two messages with a field ``n`` the one that fits the number."""
+    return say(one if number == 1 else many, n=count(number))
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Things one after another."""
+    return say(", ").join(parts)
+
+
+def clauses(parts: Iterable[str]) -> str:
+    """Statements one after another in a sentence."""
+    return say("; ").join(parts)
+
+
+def sentence(*statements: str) -> str:
+    """Statements as one sentence."""
+    return say("{statements}.", statements=clauses(statements))
+
+
+def sentences(*parts: str) -> str:
+    """Sentences one after another; empty ones are left out."""
+    return reduce(
+        lambda before, after: say("{before} {after}", before=before, after=after),
+        filter(None, parts),
+    )
+
+
+def shortened(words: str, letters: int) -> str:
+    """Words cut to the room of so many letters.
+
+    >>> shortened("twice the chips", 10), shortened("芯片数加倍的方案", 10)
+    ('twice the…', '芯片数加…')
+    """
+    if width(words) <= letters:
+        return words
+    while width(words) >= letters:
+        words = words[:-1]
+    return f"{words.rstrip()}…"
+
+
+def width(words: str) -> int:
+    """The room that words take, in letters: a Chinese character takes that of two."""
+    return len(words) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in words)
+
+
+def round_count(value: float) -> str:
+    """A count that is no whole number by nature: three digits, thousands separated."""
+    return significant(value) if value < 1000 else f"{float(f'{value:.2e}'):,.0f}"
+
+
+def rate(value: float) -> str:
+    """Tokens per second: in full up to five digits, with a prefix beyond."""
+    if math.isfinite(value) and abs(value) >= 1e5:
+        return si(value, "").rstrip()
+    return significant(value)
+
+
+def usd(value: float) -> str:
+    """A price in US dollars."""
+    if not math.isfinite(value):
+        return unknown()
+    # To the cent where three digits would be less.
+    return f"${value:,.2f}" if 10 <= value < 1e5 else f"${significant(value)}"
+
+
+def percent(share: float) -> str:
+    """A share as per cent."""
+    if not math.isfinite(share):
+        return unknown()
+    # What is nearly all is not all.
+    return ">99 %" if 0.995 <= share < 1 - 1e-9 else f"{100 * share:.0f} %"
+
+
+def change(new: float, old: float) -> str:
+    """A relative change, with its sign; it does not break before the %."""
+    if not (math.isfinite(new) and math.isfinite(old)) or old == 0:
+        return ""
+    shift = 100 * (new / old - 1)
+    if abs(shift) < 0.05:
+        return "±0\u00a0%"
+    digits = 1 if abs(shift) < 1 else 0
+    return f"{'+' if shift > 0 else '−'}{abs(shift):,.{digits}f}\u00a0%"
+
+
+# Smallest logarithm of a ratio that is called a change: what `change` rounds to nothing.
+UNMOVED = 5e-4
+
+_FIGURES: Mapping[str, Callable[[float], str]] = {
+    "step_time": lambda value: si(value, "s"),
+    "throughput_per_chip": rate,
+    "usd_per_million_tokens": usd,
+    "max_batch": count,
+}
+
+
+def figure(name: str, value: float) -> str:
+    """A figure that levers are compared by (`aims.AIMS`)."""
+    return _FIGURES[name](value)
+
+
+def moved(name: str, before: float, after: float) -> str:
+    """Such a figure before and after, and its change in per cent where there is one."""
+    words = f"{figure(name, before)} → {figure(name, after)}"
+    shift = change(after, before)
+    return f"{words} ({shift})" if shift else words
+
+
+def kibibytes(value: float) -> str:
+    """Cache per token, in the KiB that the field uses for it; bytes below one."""
+    return f"{significant(value)} B" if value < 1024 else f"{significant(value / 1024)} KiB"
+
+
+def intensity(value: float) -> str:
+    """FLOPs per byte."""
+    return f"{significant(value)} FLOP/B" if math.isfinite(value) else unknown()
+
+
+def times(value: float) -> str:
+    """A factor."""
+    return f"{significant(value)} ×" if math.isfinite(value) else unknown()
+
+
+def ways(width: float) -> str:
+    """A width to split by; without bound for a group that has nobody to send to."""
+    return unknown() if math.isnan(width) else round_count(width) if math.isfinite(width) else "–"
+
+
+def quantities(parts: Mapping[str, float], unit: str) -> str:
+    """Quantities with their sizes, in words."""
+    return listed(
+        f"{say(palette.QUANTITIES[name].label)} {si(size, unit)}" for name, size in parts.items()
+    )
+
+
+def tiny(value: float) -> str:
+    """A number of any size without a unit."""
+    if not math.isfinite(value):
+        return unknown()
+    return f"{value:.4g}".replace("-", "−")
+
+
+def decibel(value: float) -> str:
+    """A ratio of powers in dB; without bound where there is no error."""
+    if math.isinf(value):
+        return say("no error")
+    return f"{value:.1f} dB" if math.isfinite(value) else "–"
+
+
+def energy(kilowatt_hours: float) -> str:
+    """Energy in kWh."""
+    return unknown() if not math.isfinite(kilowatt_hours) else f"{kilowatt_hours:,.0f} kWh"
+
+
+def ratio(value: float) -> str:
+    """How many of one thing for one of another."""
+    return f"{significant(value)} : 1" if math.isfinite(value) else unknown()
+
+
+LONGEST_SHOWN_DRAFT = 16
+
+
+def at_least(length: int) -> str:
+    """A best draft length; at the end of what is searched it is only a lower limit."""
+    return say("{n} or more", n=length) if length >= LONGEST_SHOWN_DRAFT else str(length)
+
+
+def chi_square(value: float) -> str:
+    """A distance from a distribution; without bound when something impossible was drawn."""
+    return f"{value:,.1f}" if math.isfinite(value) else "∞"
+
+
+def plain(text: str) -> str:
+    """Text from a preset or a person, safe inside Markdown."""
+    return re.sub(r"([\\`*_{}\[\]()#+!|<>~$:&])", r"\\\1", text.replace("\n", " "))
+
+
+def plain_html(text: str) -> str:
+    """Text from a preset or a person, safe where Plotly reads a little HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
