@@ -1,4 +1,4 @@
-"""Small components of our own: constant JavaScript beside this file, data as JSON."""
+"""Small components of our own: constant JavaScript in a file, data as JSON."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Any
 
 import streamlit as st
 
-HERE = Path(__file__).parent
-
 
 @st.cache_resource(show_spinner=False)
-def registered(file: str, html: str = "", css: str = "") -> Callable[..., Any]:
+def registered(file: Path, html: str = "", css: str = "") -> Callable[..., Any]:
     """The component whose script is `file`, registered once a server."""
     return st.components.v2.component(
-        f"ledger_{Path(file).stem}",
+        f"ledger_{file.stem}",
         html=html,
         css=css,
-        js=(HERE / file).read_text(encoding="utf-8"),
+        js=file.read_text(encoding="utf-8"),
         isolate_styles=False,
     )

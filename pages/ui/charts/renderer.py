@@ -105,7 +105,7 @@ def show(
         _show_stock(figure, key, alt, tall)
         return
     library = declare_component("plotly_js", path=str(_LIBRARY))
-    registered("renderer.js", _HTML, _CSS)(
+    registered(Path(__file__).with_name("renderer.js"), _HTML, _CSS)(
         key=key,
         data={
             "spec": figure.to_json(),

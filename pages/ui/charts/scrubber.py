@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def show(key: str, scrubs: Sequence[Scrub]) -> None:
     if renderer.STOCK:
         return
     stops = {scrub.field.key: scrub.stops for scrub in scrubs}
-    registered("scrubber.js", _HTML, _CSS)(
+    registered(Path(__file__).with_name("scrubber.js"), _HTML, _CSS)(
         key=key,
         data={"rows": [_row(key, scrub) for scrub in scrubs]},
         on_wanted_change=lambda: _wanted(key),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from calc import Scenario, link
@@ -15,6 +17,7 @@ from pages.ui.writing import tables
 VIEW = next(field for field in link.PRESENTATION if field.name == "view")
 _SLIDE = next(field for field in link.PRESENTATION if field.name == "slide")
 _KEYS = "present-keys"
+_SCRIPT = Path(__file__).with_name("present.js")
 _STYLE = """
 <style>
 [data-testid=stSidebar], [data-testid=stHeader], [data-testid=stSidebarCollapsedControl] {
@@ -53,7 +56,7 @@ def show(scenario: Scenario) -> None:
     if shown.chart:
         kit.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
     st.caption(tables.summary(scenario))
-    registered("present.js")(key=_KEYS, on_pressed_change=lambda: _pressed(offered))
+    registered(_SCRIPT)(key=_KEYS, on_pressed_change=lambda: _pressed(offered))
 
 
 def _close() -> None:
