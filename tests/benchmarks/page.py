@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from socket import IPPROTO_TCP, TCP_QUICKACK
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -23,7 +23,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from browser.environment import LAUNCH_ARGUMENTS, find_browser, serve
+from browser.environment import launched, serve
 from browser.steps import IDLE
 
 ROOT = Path(__file__).parents[2]
@@ -128,8 +128,7 @@ def main() -> None:
         for path, query in product(PAGES, ("", "f=operators")):
             name = f"{path or 'decode'} {query}".strip()
             row(f"{name}, rerun on the server", server_times(url, path, query))
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=LAUNCH_ARGUMENTS)
+    with launched() as browser:
         for name, app, mark, setting in (
             ("empty app, key to idle", empty, "idle", {}),
             ("Decode, stock charts, key to last drawn", ROOT / "app.py", "drawn", STOCK),
@@ -150,7 +149,6 @@ def main() -> None:
                     row(f"{name.split(', key')[0]}, first chart", first_charts(browser, url))
             for key in setting:
                 del os.environ[key]
-        browser.close()
 
 
 def scrub_frames(page: Page, url: str) -> tuple[list[float], int]:

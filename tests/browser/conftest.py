@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from browser.environment import LAUNCH_ARGUMENTS, find_browser, serve
+from browser.environment import launched, serve
 
 # A loaded machine is slow; nothing here is about speed.
 expect.set_options(timeout=20_000)
@@ -15,10 +15,8 @@ expect.set_options(timeout=20_000)
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=LAUNCH_ARGUMENTS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

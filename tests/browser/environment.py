@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, BrowserType, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -30,8 +30,19 @@ class NoBrowserError(RuntimeError):
     """No browser could be found or installed."""
 
 
-def find_browser() -> str:
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A Chromium with a clean profile, closed at the end."""
+    with sync_playwright() as playwright:
+        kind = playwright.chromium
+        with kind.launch(executable_path=find_browser(kind), args=LAUNCH_ARGUMENTS) as browser:
+            yield browser
+
+
+def find_browser(kind: BrowserType) -> str:
     """Path of a Chromium: $BROWSER_PATH, an installed one, Playwright's, else Debian's package.
+
+    The kind is that of the Playwright which runs: a thread can have one only.
 
     Raises
     ------
@@ -43,21 +54,19 @@ def find_browser() -> str:
         if not Path(named).exists():
             raise NoBrowserError(f"BROWSER_PATH is {named}, where there is no file")
         return named
-    return _installed() or _from_playwright() or _from_debian() or _give_up()
+    return _installed() or _from_playwright(kind) or _from_debian() or _give_up()
 
 
 def _installed() -> str | None:
-    found = [path for path in map(shutil.which, INSTALLED) if path]
-    return found[0] if found else MAC if Path(MAC).exists() else None
+    found = [path for path in (*map(shutil.which, INSTALLED), MAC) if path and _starts(path)]
+    return found[0] if found else None
 
 
-def _from_playwright() -> str | None:
-    command = [sys.executable, "-m", "playwright", "install", "chromium"]
-    with sync_playwright() as playwright:
-        path = playwright.chromium.executable_path
+def _from_playwright(kind: BrowserType) -> str | None:
+    path = kind.executable_path
     if not Path(path).exists():
-        _quietly(command, seconds=300)
-    return path if Path(path).exists() else None
+        _quietly([sys.executable, "-m", "playwright", "install", "chromium"], seconds=300)
+    return path if _starts(path) else None
 
 
 def _from_debian() -> str | None:
@@ -68,11 +77,18 @@ def _from_debian() -> str | None:
     return _installed()
 
 
-def _quietly(command: list[str], seconds: float) -> None:
+def _starts(path: str) -> bool:
+    """Whether a browser runs: not one that lacks its libraries, nor a stub that asks for a snap."""
+    return _quietly([path, "--version"], seconds=30)
+
+
+def _quietly(command: list[str], seconds: float) -> bool:
+    """Whether a command ran, and to a good end."""
     try:
-        subprocess.run(command, timeout=seconds, capture_output=True, check=False)
-    except subprocess.TimeoutExpired:
-        return
+        done = subprocess.run(command, timeout=seconds, capture_output=True, check=False)
+    except (subprocess.TimeoutExpired, OSError):
+        return False
+    return done.returncode == 0
 
 
 def _give_up() -> str:

@@ -7,16 +7,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from playwright.sync_api import sync_playwright
-
-from browser.environment import LAUNCH_ARGUMENTS, ROOT, find_browser, serve
+from browser.environment import ROOT, launched, serve
 from browser.steps import IDLE
 
 
 def main() -> None:
     """Open the Decode page and save what a visitor sees first."""
-    with serve() as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=LAUNCH_ARGUMENTS)
+    with serve() as url, launched() as browser:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(url)
         page.wait_for_selector(IDLE)
@@ -25,7 +22,6 @@ def main() -> None:
         )
         page.wait_for_timeout(1500)  # fonts settle
         page.screenshot(path=ROOT / "docs" / "decode.png")
-        browser.close()
 
 
 if __name__ == "__main__":
