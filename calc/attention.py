@@ -1,17 +1,16 @@
 """Attention kinds that keep a cache: the parameters, the cached bytes and the FLOPs of one layer.
 
-Every kind answers the same questions (see `Attention`), so a model is a list of layers and a hybrid
-model needs no branch anywhere: Gemma 3 is some layers of `GroupedQuery` and some of `SlidingWindow`
-around one. Kinds that read a part of their cache are in `calc.sparse_attention`, and those
-with a constant state instead of a cache in `calc.state_space`.
+Every kind is one class that answers the same questions (see `Attention`), so a model is a list of
+layers and a hybrid model needs no branch anywhere: Gemma 3 is some layers of `GroupedQuery` and
+some of `SlidingWindow` around one. Kinds that read a part of their cache are in
+`calc.sparse_attention`, and those with a constant state instead of a cache in `calc.state_space`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +19,9 @@ from calc.formats import NumberFormat
 from calc.words import say
 
 Array = NDArray[np.float64]
+
+# Of a figure that may be 0 though it has no default; all others are at least 1.
+MAY_BE_ZERO: Mapping[str, int] = {"low": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +48,91 @@ class HeadSplit:
 SPLITS_ANY_WAY = HeadSplit(0, 0, 0, 0)
 
 
-class Attention(Protocol):
-    """What the rest of the core asks of one attention layer."""
+class Attention(ABC):
+    """One attention layer: all that the core, presets and pages ask of a kind.
+
+    A kind answers what is abstract here, and of the rest what is different for it.
+    """
 
     @property
+    @abstractmethod
     def label(self) -> str:
         """What the kind is called, with the figures that set its cache."""
 
     @property
+    @abstractmethod
     def split(self) -> HeadSplit:
         """How the layer divides over chips."""
 
+    @abstractmethod
     def params(self, d_model: int) -> int:
         """Parameters of the layer's projections [parameter]."""
 
+    @property
+    @abstractmethod
+    def kv_elements_written(self) -> str:
+        """Cached elements of one token as the product or sum they are, or in words."""
+
+    @abstractmethod
     def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
         """Bytes that one more cached token adds, before any window is full [byte/token]."""
 
+    @abstractmethod
     def kv_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
         """Bytes one sequence keeps at a context length [byte]."""
 
+    @abstractmethod
     def kv_bytes_read(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
         """Bytes one sequence moves per decode step at a context length [byte]."""
 
+    @abstractmethod
     def flops(self, context: ArrayLike) -> Array:
         """FLOPs of scores and values for one decoded token at a context length [FLOP]."""
 
+    @abstractmethod
     def prefill_flops(self, tokens: ArrayLike) -> Array:
         """FLOPs of scores and values for a whole prompt under the causal mask [FLOP]."""
+
+    def held(self, context: ArrayLike) -> Array | None:
+        """Tokens kept, of `kv_bytes_per_token` each [token]; None if the cache is no product."""
+        return None
+
+    @property
+    def paged_as(self) -> str:
+        """What an engine pages the cache as, together with all layers of that name; empty if none.
+
+        References
+        ----------
+        method.md F2.4.
+        """
+        return "full"
+
+    @property
+    def core(self) -> PerToken | None:
+        """The attention inside windows, sharing and indexers; None where there is none."""
+        return None
+
+    @property
+    def multi_head(self) -> Attention | None:
+        """The layer with a key and a value head for each query head; None if it has no such twin.
+
+        References
+        ----------
+        method.md F5.1.
+        """
+        return None
+
+    def kv_params(self, d_model: int) -> int:
+        """Parameters that the layer does without when it shares another's cache [parameter].
+
+        0 where no published model shares the kind's cache.
+        """
+        return 0
+
+    @property
+    def absorption(self) -> float:
+        """FLOPs of a query-key pair in decoding over those in a prompt; 1 unless latent (F5.1)."""
+        return 1.0
 
 
 def causal_pairs(tokens: ArrayLike) -> Array:
@@ -82,22 +141,8 @@ def causal_pairs(tokens: ArrayLike) -> Array:
     return np.asarray(length * (length + 1) / 2)
 
 
-class PerToken(ABC):
+class PerToken(Attention):
     """Shared by kinds that cache a fixed number of elements for every token and read them all."""
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """What the kind is called."""
-
-    @property
-    @abstractmethod
-    def split(self) -> HeadSplit:
-        """How the layer divides over chips."""
-
-    @abstractmethod
-    def params(self, d_model: int) -> int:
-        """Parameters of the layer's projections [parameter]."""
 
     @property
     @abstractmethod
@@ -106,7 +151,6 @@ class PerToken(ABC):
 
     @property
     def kv_elements_written(self) -> str:
-        """The same as the product it is."""
         return f"{self.kv_elements:,}"
 
     @property
@@ -123,6 +167,27 @@ class PerToken(ABC):
     def flops_per_prefill_pair(self) -> int:
         """FLOPs of one query-key pair while a prompt is read [FLOP]."""
         return self.flops_per_cached_token
+
+    @property
+    def core(self) -> PerToken:
+        return self
+
+    @property
+    def multi_head(self) -> GroupedQuery | None:
+        return None
+
+    @property
+    def latent(self) -> Latent | None:
+        """The latent attention that it is, if it is one."""
+        return None
+
+    @property
+    def absorption(self) -> float:
+        pair = self.flops_per_prefill_pair
+        return self.flops_per_cached_token / pair if pair else 1.0
+
+    def held(self, context: ArrayLike) -> Array:
+        return np.asarray(context, dtype=float)
 
     def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
         return self.kv_elements * kv_format.bytes + self.kv_vectors * kv_format.vector_scale_bytes
@@ -154,7 +219,7 @@ class GroupedQuery(PerToken):
         Width of a value head; 0 when it is `head_dim`.
     qkv_bias, output_bias, sinks, qk_norm, output_gate, value_from_key : bool
         Extras that a parameter count exact to the integer needs: biases, attention sinks, a norm
-        vector each for queries and keys, a gate as wide as the queries, and values that are
+        vector each for queries and keys, a gate as wide as the values, and values that are
         projected by the key's matrix.
 
     References
@@ -194,20 +259,24 @@ class GroupedQuery(PerToken):
     def _value_dim(self) -> int:
         return self.value_dim or self.head_dim
 
+    @property
+    def multi_head(self) -> GroupedQuery:
+        return replace(self, kv_heads=self.heads)
+
     def kv_params(self, d_model: int) -> int:
-        """Parameters of the key and value projections [parameter]."""
+        """The key and value projections."""
         keys = self.kv_heads * self.head_dim
         values = self.kv_heads * self._value_dim
         matrices = keys if self.value_from_key else keys + values
         return d_model * matrices + self.qkv_bias * (keys + values)
 
     def params(self, d_model: int) -> int:
-        query = self.heads * self.head_dim
+        query, values = self.heads * self.head_dim, self.heads * self._value_dim
         return (
-            (1 + self.output_gate) * d_model * query
+            d_model * query
             + self.qkv_bias * query
             + self.kv_params(d_model)
-            + self.heads * self._value_dim * d_model
+            + (1 + self.output_gate) * values * d_model
             + self.output_bias * d_model
             + self.sinks * self.heads
             + self.qk_norm * 2 * self.head_dim
@@ -256,10 +325,10 @@ class Latent(PerToken):
     """
 
     heads: int
-    q_rank: int
+    q_rank: int = field(metadata=MAY_BE_ZERO)
     kv_rank: int
     nope_dim: int
-    rope_dim: int
+    rope_dim: int = field(metadata=MAY_BE_ZERO)
     value_dim: int
     output_gate: bool = False
 
@@ -272,6 +341,18 @@ class Latent(PerToken):
         """All heads read the one latent, so each chip needs the whole of it (method.md F3.7)."""
         absorbed = self.kv_rank + self.rope_dim
         return HeadSplit(self.heads, 1, self.heads * absorbed, self.heads * self.kv_rank)
+
+    @property
+    def latent(self) -> Latent:
+        return self
+
+    @property
+    def multi_head(self) -> GroupedQuery:
+        """Keys and values of each head as a prompt has them written out."""
+        key = self.nope_dim + self.rope_dim
+        return GroupedQuery(
+            self.heads, self.heads, key, self.value_dim, output_gate=self.output_gate
+        )
 
     def params(self, d_model: int) -> int:
         query_width = self.heads * (self.nope_dim + self.rope_dim)
@@ -311,7 +392,42 @@ class Latent(PerToken):
         return 2 * self.heads * (self.nope_dim + self.rope_dim + self.value_dim)
 
 
-class Limited(ABC):
+@dataclass(frozen=True)
+class Around(Attention):
+    """Shared by kinds that stand around another one: what they do not answer, that one does."""
+
+    inner: Attention
+
+    @property
+    def split(self) -> HeadSplit:
+        return self.inner.split
+
+    def params(self, d_model: int) -> int:
+        return self.inner.params(d_model)
+
+    @property
+    def kv_elements_written(self) -> str:
+        return self.inner.kv_elements_written
+
+    @property
+    def core(self) -> PerToken | None:
+        return self.inner.core
+
+    @property
+    def multi_head(self) -> Attention | None:
+        twin = self.inner.multi_head
+        return None if twin is None else replace(self, inner=twin)
+
+    def kv_params(self, d_model: int) -> int:
+        return self.inner.kv_params(d_model)
+
+    @property
+    def absorption(self) -> float:
+        return self.inner.absorption
+
+
+@dataclass(frozen=True)
+class Limited(Around):
     """Shared by kinds that let a token see only part of what lies before it."""
 
     inner: PerToken
@@ -329,11 +445,8 @@ class Limited(ABC):
         """Query-key pairs of a prompt."""
 
     @property
-    def split(self) -> HeadSplit:
-        return self.inner.split
-
-    def params(self, d_model: int) -> int:
-        return self.inner.params(d_model)
+    def paged_as(self) -> str:
+        return self.label
 
     def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
         return self.inner.kv_bytes_per_token(kv_format)
@@ -360,7 +473,6 @@ class SlidingWindow(Limited):
     method.md F2.3: kept and read tokens are ``min(context, window)``.
     """
 
-    inner: PerToken
     window: int
 
     @property
@@ -390,7 +502,6 @@ class Chunked(Limited):
     method.md F2.6.
     """
 
-    inner: PerToken
     chunk: int
 
     @property
@@ -411,27 +522,30 @@ class Chunked(Limited):
 
 
 @dataclass(frozen=True)
-class SharedCache:
+class SharedCache(Around):
     """A layer that attends to the cache of an earlier one: it keeps nothing and reads it all.
 
     Capacity shrinks, read traffic does not (method.md F2.5). It has no key and value
     projections of its own.
     """
 
-    inner: Attention
-
     @property
     def label(self) -> str:
         return say("shared cache, {inner}", inner=self.inner.label)
 
-    @property
-    def split(self) -> HeadSplit:
-        return self.inner.split
-
     def params(self, d_model: int) -> int:
-        core = self.inner.inner if isinstance(self.inner, Limited) else self.inner
-        saved = core.kv_params(d_model) if isinstance(core, GroupedQuery) else 0
-        return self.inner.params(d_model) - saved
+        return self.inner.params(d_model) - self.inner.kv_params(d_model)
+
+    def kv_params(self, d_model: int) -> int:
+        return 0
+
+    @property
+    def kv_elements_written(self) -> str:
+        return say("none of its own")
+
+    @property
+    def paged_as(self) -> str:
+        return ""
 
     def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
         return 0.0
@@ -486,8 +600,10 @@ class StatedCache(PerToken):
 NO_ATTENTION = StatedCache(0)
 
 
-# What preset files may name. Keys that wrap any of them: window, chunk, and shared.
-KINDS: Mapping[str, type] = {
-    "grouped-query": GroupedQuery,
-    "latent": Latent,
+# What preset files may name: kinds, and keys that put another kind around one.
+KINDS: Mapping[str, type[Attention]] = {"grouped-query": GroupedQuery, "latent": Latent}
+AROUND: Mapping[str, type[Around]] = {
+    "window": SlidingWindow,
+    "chunk": Chunked,
+    "shared": SharedCache,
 }

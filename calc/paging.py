@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc.attention import Limited
 from calc.model import Model
 
 Array = NDArray[np.float64]
@@ -69,10 +70,13 @@ def layer_groups(model: Model) -> tuple[int, int]:
     Group size is the smallest count of any kind of cache, or the largest when they are within half
     of each other; what does not divide is padded (method.md F2.4).
     """
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for block in model.blocks:
-        kind = block.attention.label if isinstance(block.attention, Limited) else "full"
-        counts[kind] = counts.get(kind, 0) + block.count
+        counts[block.attention.paged_as] += block.count
+    # Layers that keep no cache of their own are handed no pages.
+    del counts[""]
+    if not counts:
+        return 0, 0
     smallest, largest = min(counts.values()), max(counts.values())
     size = largest if largest < 1.5 * smallest else smallest
     return sum(-(-count // size) for count in counts.values()), size

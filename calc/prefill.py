@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc import decode, roofline
-from calc.attention import GroupedQuery, Latent, Limited
 from calc.layout import Layout
 from calc.model import Block, Model
 from calc.operators import Operator, Work, of_prompt, with_chunk
 from calc.scenario import Scenario
-from calc.sparse_attention import SparseTopK
 from calc.words import marked
 
 Array = NDArray[np.float64]
@@ -372,27 +370,18 @@ def layer_flops(model: Model, tokens: int) -> list[LayerFlops]:
     """Each block's layer over a prompt (seed 000 §6.2; method.md F5.1)."""
     found = []
     for block in model.blocks:
-        kind = block.attention
-        core = kind.inner if isinstance(kind, (Limited, SparseTopK)) else kind
-        many = absorbed = math.nan
-        if isinstance(core, GroupedQuery):
-            spread = replace(core, kv_heads=core.heads)
-            many = 2.0 * tokens * spread.params(model.d_model)
+        kind, twin = block.attention, block.attention.multi_head
+        latent = kind.core is not None and kind.core.latent is not None
         masked = float(kind.prefill_flops(tokens))
-        if isinstance(core, Latent):
-            absorbed = masked * core.flops_per_cached_token / core.flops_per_prefill_pair
-        full = float(tokens) * float(kind.flops(tokens))
-        if isinstance(core, Latent):
-            full *= core.flops_per_prefill_pair / core.flops_per_cached_token
         found.append(
             LayerFlops(
                 block,
-                2.0 * tokens * kind.params(model.d_model),
-                2.0 * tokens * block.feedforward.active_params(model.d_model),
-                masked,
-                full,
-                many,
-                absorbed,
+                projections=2.0 * tokens * kind.params(model.d_model),
+                feedforward=2.0 * tokens * block.feedforward.active_params(model.d_model),
+                attention=masked,
+                unmasked=float(tokens) * float(kind.flops(tokens)) / kind.absorption,
+                as_multi_head=2.0 * tokens * twin.params(model.d_model) if twin else math.nan,
+                absorbed=masked * kind.absorption if latent else math.nan,
             )
         )
     return found

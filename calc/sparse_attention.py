@@ -6,12 +6,21 @@ They answer the same questions as those of `calc.attention`, and their caches gr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc.attention import HeadSplit, Latent, SlidingWindow, causal_pairs
+from calc.attention import (
+    MAY_BE_ZERO,
+    Around,
+    Attention,
+    GroupedQuery,
+    HeadSplit,
+    Latent,
+    SlidingWindow,
+    causal_pairs,
+)
 from calc.formats import NumberFormat
 from calc.words import say
 
@@ -19,7 +28,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SparseTopK:
+class SparseTopK(Around):
     """Attention to the `top_k` cached tokens that a small indexer picks (DeepSeek-V3.2, GLM-5).
 
     Every token's latent and indexer key is kept. A step reads all indexer keys, and the latents of
@@ -45,8 +54,17 @@ class SparseTopK:
         return say("top {number:,} of {inner}", number=self.top_k, inner=self.inner.label)
 
     @property
-    def split(self) -> HeadSplit:
-        return self.inner.split
+    def kv_elements_written(self) -> str:
+        return say(
+            "{elements} + {index} index",
+            elements=self.inner.kv_elements_written,
+            index=self.index_dim,
+        )
+
+    @property
+    def multi_head(self) -> GroupedQuery:
+        """Without an indexer, whose queries come from the latent's compressed ones."""
+        return self.inner.multi_head
 
     def params(self, d_model: int) -> int:
         queries = (self.inner.q_rank or d_model) * self.index_heads * self.index_dim
@@ -84,7 +102,7 @@ class SparseTopK:
 
 
 @dataclass(frozen=True)
-class Compressed:
+class Compressed(Attention):
     """A window of full tokens beside a cache compressed `ratio` to one (DeepSeek-V4).
 
     One shared vector per entry is both key and value. Where an indexer picks, a step reads its
@@ -109,7 +127,7 @@ class Compressed:
     output_groups: int
     output_rank: int
     near: int
-    ratio: int
+    ratio: int = field(metadata=MAY_BE_ZERO)
     top_k: int = 0
     index_heads: int = 0
     index_dim: int = 0
@@ -139,6 +157,14 @@ class Compressed:
         out += self.output_groups * self.output_rank * d_model
         indexer = self.index_heads * (self.q_rank * self.index_dim + d_model)
         return queries + shared + out + indexer
+
+    @property
+    def kv_elements_written(self) -> str:
+        """A full vector, and a token's share of a compressed one and of its index key."""
+        if not self.ratio:
+            return f"{self.head_dim:,}"
+        entry = f"({self.head_dim} + {self.index_dim})" if self.index_dim else f"{self.head_dim}"
+        return f"{self.head_dim} + {entry} / {self.ratio}"
 
     def _entries(self, context: ArrayLike) -> Array:
         if not self.ratio:
@@ -177,5 +203,6 @@ class Compressed:
         return length * self.flops((length + 1) / 2)
 
 
-# What preset files may name. The key that wraps a latent attention in `SparseTopK`: sparse.
-KINDS: Mapping[str, type] = {"compressed": Compressed}
+# What preset files may name: kinds, and keys that put another kind around one.
+KINDS: Mapping[str, type[Attention]] = {"compressed": Compressed}
+AROUND: Mapping[str, type[Around]] = {"sparse": SparseTopK}

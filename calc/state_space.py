@@ -6,14 +6,14 @@ back: the traffic of a step is twice its size (method.md F2.7).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc.attention import HeadSplit
+from calc.attention import Attention, HeadSplit
 from calc.formats import NumberFormat
 from calc.words import say
 
@@ -23,13 +23,8 @@ STATE_BYTES = 4  # engines keep the recurrent state in fp32
 CONVOLUTION_BYTES = 2  # and the last inputs of the short convolution in bf16
 
 
-class ConstantState(ABC):
+class ConstantState(Attention):
     """What all of them share: a recurrent state, and the last inputs of a short convolution."""
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """What the kind is called."""
 
     @property
     @abstractmethod
@@ -51,14 +46,14 @@ class ConstantState(ABC):
     def convolution_elements(self) -> int:
         """Inputs that the short convolution still needs."""
 
-    @abstractmethod
-    def params(self, d_model: int) -> int:
-        """Parameters of the layer [parameter]."""
-
     @property
     def state_bytes(self) -> int:
         """Bytes of state for one sequence [byte]."""
         return self.state_elements * STATE_BYTES + self.convolution_elements * CONVOLUTION_BYTES
+
+    @property
+    def kv_elements_written(self) -> str:
+        return say("constant")
 
     def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
         return 0.0
@@ -310,7 +305,7 @@ class Lightning(ConstantState):
 
 
 # What preset files may name.
-KINDS: Mapping[str, type] = {
+KINDS: Mapping[str, type[Attention]] = {
     "gated-delta": GatedDeltaNet,
     "kimi-delta": KimiDelta,
     "mamba": Mamba,

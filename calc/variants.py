@@ -7,63 +7,52 @@ from dataclasses import replace
 
 from calc.attention import (
     NO_ATTENTION,
-    Attention,
     GroupedQuery,
     Latent,
-    Limited,
     PerToken,
     SharedCache,
     SlidingWindow,
 )
 from calc.feedforward import NO_FEEDFORWARD
 from calc.model import Block, Model
-from calc.sparse_attention import SparseTopK
 from calc.words import say
 
 # Widths of DeepSeek-V2 and V3, for models that have no latent of their own.
 DEEPSEEK_LATENT = Latent(128, 1536, 512, 128, 64, 128)
 
 
-def core(attention: Attention) -> GroupedQuery | Latent | None:
-    """The attention inside windows, chunks, sharing and indexers; None for constant states."""
-    while isinstance(attention, (Limited, SharedCache, SparseTopK)):
-        attention = attention.inner
-    return attention if isinstance(attention, (GroupedQuery, Latent)) else None
-
-
-def head_layout(model: Model) -> GroupedQuery | Latent | None:
+def head_layout(model: Model) -> PerToken | None:
     """The first attention of a model that has heads; None for models without any."""
-    return next((found for block in model.blocks if (found := core(block.attention))), None)
+    cores = (block.attention.core for block in model.blocks if block.attention.multi_head)
+    return next((core for core in cores if core), None)
 
 
-def of_heads(layout: GroupedQuery | Latent) -> Mapping[str, PerToken]:
+def of_heads(layout: PerToken) -> Mapping[str, PerToken]:
     """A head layout as multi-head, grouped-query, multi-query and latent attention.
 
     Keys and values keep their widths. Groups are the model's own, else of 8 heads; the latent is
-    the model's own, else DeepSeek's.
+    the model's own, else DeepSeek's. What has no heads has no such layouts.
     """
-    if isinstance(layout, Latent):
-        key, value, own_latent = layout.nope_dim + layout.rope_dim, layout.value_dim, layout
-        groups = max(1, layout.heads // 8)
-    else:
-        key, value = layout.head_dim, layout.value_dim or layout.head_dim
-        own_latent = replace(DEEPSEEK_LATENT, heads=layout.heads)
-        own = layout.kv_heads if 1 < layout.kv_heads < layout.heads else layout.heads // 8
-        groups = max(1, own)
-    many = GroupedQuery(layout.heads, layout.heads, key, value)
-    while layout.heads % groups:
+    twin = layout.multi_head
+    if twin is None:
+        return {}
+    many = GroupedQuery(twin.heads, twin.heads, twin.head_dim, twin.value_dim or twin.head_dim)
+    own = layout.split.cache_heads
+    groups = own if 1 < own < many.heads else max(1, many.heads // 8)
+    while many.heads % groups:
         groups -= 1
+    latent = layout.latent or replace(DEEPSEEK_LATENT, heads=many.heads)
     return {
         "MHA": many,
         say("GQA, {groups} KV heads", groups=groups): replace(many, kv_heads=groups),
         "MQA": replace(many, kv_heads=1),
-        say("MLA, {rank} + {rope}", rank=own_latent.kv_rank, rope=own_latent.rope_dim): own_latent,
+        say("MLA, {rank} + {rope}", rank=latent.kv_rank, rope=latent.rope_dim): latent,
     }
 
 
 def caching_layers(model: Model) -> int:
     """Layers that attend, whatever they keep; constant states are not counted."""
-    return sum(block.count for block in model.blocks if core(block.attention)) or 1
+    return sum(block.count for block in model.blocks if block.attention.multi_head) or 1
 
 
 def stacked(
@@ -85,7 +74,7 @@ def stacked(
     layers = caching_layers(model)
     full = layers if not window else layers // full_every
     parts = [
-        replace(block, attention=NO_ATTENTION) if core(block.attention) else block
+        replace(block, attention=NO_ATTENTION) if block.attention.multi_head else block
         for block in model.blocks
     ]
     for count, kind in ((full, attention), (layers - full, SlidingWindow(attention, window or 1))):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from calc import (
     Block,
@@ -250,8 +250,27 @@ def read_chip(id: str, reader: Reader, sources: Mapping[str, str]) -> Chip:
     return chip
 
 
-# Beside fields whose default is 0.
-MAY_BE_ZERO = ("q_rank", "ratio", "rope_dim")
+# Attention by the name of its kind, and by the key that puts a kind around it, innermost first.
+KINDS = {**attention.KINDS, **sparse_attention.KINDS, **state_space.KINDS}
+AROUND = {**sparse_attention.AROUND, **attention.AROUND}
+
+
+def figures_of(kind: type) -> list[Field[Any]]:
+    """The fields of a kind that are figures of its own: all but the layer it stands around."""
+    inner = "inner" if issubclass(kind, attention.Around) else ""
+    return [field for field in fields(kind) if field.name != inner]
+
+
+def read_figures(reader: Reader, kind: type) -> dict[str, Any]:
+    """The figures of a kind, each under its field's name."""
+    figures: dict[str, Any] = {}
+    for field in figures_of(kind):
+        wanted = bool if field.type == "bool" else int
+        value = figures[field.name] = reader.take(field.name, wanted, field.default)
+        low = 0 if field.default == 0 else field.metadata.get("low", 1)
+        if wanted is int and value < low:
+            raise reader.error(field.name, f"{value} is too small")
+    return figures
 
 
 def read_layer(reader: Reader, kinds: Mapping[str, type]) -> Any:
@@ -259,41 +278,41 @@ def read_layer(reader: Reader, kinds: Mapping[str, type]) -> Any:
     kind = reader.take("kind", str)
     if kind not in kinds:
         raise reader.error("kind", f"{kind} is not one of {', '.join(kinds)}")
-    arguments = {}
-    for field in fields(kinds[kind]):
-        wanted = bool if field.type == "bool" else int
-        arguments[field.name] = reader.take(field.name, wanted, field.default)
-        if wanted is int and arguments[field.name] < (
-            field.default != 0 and field.name not in MAY_BE_ZERO
-        ):
-            raise reader.error(field.name, f"{arguments[field.name]} is too small")
+    figures = read_figures(reader, kinds[kind])
     try:
-        return kinds[kind](**arguments)
+        return kinds[kind](**figures)
     except ValueError as error:
         raise reader.error("", str(error)) from error
 
 
+def read_around(reader: Reader, key: str, kind: type) -> dict[str, Any] | None:
+    """The figures of a kind around a layer, None without it: true, a count, or a table of them."""
+    if key not in reader.table:
+        return None
+    match figures_of(kind):
+        case []:
+            return {} if reader.take(key, bool) else None
+        case [field]:
+            return {field.name: reader.count(key)}
+    table = reader.table_of(key)
+    figures = read_figures(table, kind)
+    table.done()
+    return figures
+
+
 def read_attention(reader: Reader) -> attention.Attention:
     """An attention layer, and what limits or shares it."""
-    window, chunk = reader.count("window", None), reader.count("chunk", None)
-    shared = reader.take("shared", bool, False)
-    picked = reader.table_of("sparse") if "sparse" in reader.table else None
-    kinds = {**attention.KINDS, **sparse_attention.KINDS, **state_space.KINDS}
-    layer: Any = read_layer(reader, kinds)
+    around = {key: read_around(reader, key, kind) for key, kind in AROUND.items()}
+    layer: attention.Attention = read_layer(reader, KINDS)
     reader.done()
-    limits = [value for value in (window, chunk, picked) if value is not None]
-    if (limits and not isinstance(layer, attention.PerToken)) or len(limits) > 1:
-        raise reader.error("", "can be limited once only, and only if it caches every token")
-    if window is not None:
-        layer = attention.SlidingWindow(layer, window)
-    if chunk is not None:
-        layer = attention.Chunked(layer, chunk)
-    if picked is not None:
-        sizes = [picked.count(key) for key in ("top_k", "index_heads", "index_dim")]
-        picked.done()
-        layer = sparse_attention.SparseTopK(layer, *sizes)
-    result: attention.Attention = attention.SharedCache(layer) if shared else layer
-    return result
+    for key, figures in around.items():
+        if figures is None:
+            continue
+        kind = AROUND[key]
+        if not isinstance(layer, get_type_hints(kind)["inner"]):
+            raise reader.error(key, f"does not go around {layer.label}")
+        layer = kind(inner=layer, **figures)
+    return layer
 
 
 def read_block(reader: Reader) -> Block:

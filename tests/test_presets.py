@@ -143,6 +143,15 @@ CASES: list[tuple[str, Callable[..., object], str, str, str]] = [
     (MODEL, read_model, "head_dim = 16", "hd = 16", "attention.head_dim: is missing"),
     (MODEL, read_model, "head_dim = 16", "head_dim = 16, q = 1", "attention.q: is not a key"),
     (MODEL, read_model, '"grouped-query"', '"magic"', "kind: magic is not one of grouped-query"),
+    (MODEL, read_model, "head_dim = 16", "head_dim = 16, window = 0", "window: 0 is less than 1"),
+    (MODEL, read_model, "head_dim = 16", "head_dim = 16, window = 8, chunk = 8",
+     "attention.chunk: does not go around window 8, grouped-query, 2 KV heads"),
+    (MODEL, read_model, "head_dim = 16", "head_dim = 16, shared = 1", "shared: is not bool"),
+    (MODEL, read_model, "head_dim = 16",
+     "head_dim = 16, sparse = { top_k = 8, index_heads = 1, index_dim = 1 }",
+     "attention.sparse: does not go around grouped-query, 2 KV heads"),
+    (MODEL, read_model, 'kind = "grouped-query", heads = 4, kv_heads = 2, head_dim = 16',
+     'kind = "lightning", heads = 4, head_dim = 16, window = 8', "not go around lightning"),
     (MODEL, read_model, "count = 2", "count = -2", "m.blocks[0].count: -2 is less than 1"),
     (MODEL, read_model, "width = 128", 'width = "128"', "feedforward.width: is not int"),
     (MODEL, read_model, '["config.json"]', "[]", "m.sources: is empty"),
@@ -157,7 +166,7 @@ CASES: list[tuple[str, Callable[..., object], str, str, str]] = [
     (FORMAT, read_format, "bits = 8", "bits = 0", "f.bits: 0 is outside"),
     (FORMAT, read_format, '["weights"]', '["wieghts"]', "f.uses: is not some of"),
     (FORMAT, read_format, "bits = 8", 'bits = 8\nrate = "bf61"', "f.rate: bf61 is not one of"),
-]
+]  # fmt: skip
 
 
 def reading(read: Callable[..., object]) -> Read:

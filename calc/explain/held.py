@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from calc import memory
-from calc.attention import Attention, Limited, PerToken
+from calc.attention import Attention
 from calc.explain.entry import Explanation, batch, chips, weight_bytes
 from calc.explain.expression import Expression, Floor, Number, Symbol, total
 from calc.explain.sought import Edge
@@ -156,17 +156,17 @@ def kv_by_block(s: Scenario) -> Expression:
 
 def _kv_layer(s: Scenario, attention: Attention, kind: str) -> Expression:
     """Cache of one layer: bytes per token times tokens kept, or one figure if it is no product."""
-    tokens = (
-        float(attention.held(s.context)) if isinstance(attention, Limited) else float(s.context)
-    )
-    if isinstance(attention, (PerToken, Limited)):
+    tokens = attention.held(s.context)
+    if tokens is not None:
         each = Symbol(
             rf"\kappa{kind}",
             attention.kv_bytes_per_token(s.kv_format),
             "byte/token",
             say("cache of one token in one such layer ({attention})", attention=attention.label),
         )
-        return each * Symbol(f"S{kind}", tokens, "tokens", marked("tokens that such a layer keeps"))
+        return each * Symbol(
+            f"S{kind}", float(tokens), "tokens", marked("tokens that such a layer keeps")
+        )
     return Symbol(
         f"K{kind}",
         float(attention.kv_bytes(s.context, s.kv_format)),

@@ -6,13 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from calc import Chip, Model, Scenario, memory, metrics, paging, speculative
-from calc.attention import Attention, Limited, PerToken
 from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
 from calc.layout import Layout
 from calc.memory import Ledger
-from calc.sparse_attention import SparseTopK
-from calc.state_space import ConstantState
 from calc.variants import caching_layers
 from calc.words import say
 from pages.ui.writing import text
@@ -239,7 +236,7 @@ def layer_groups(scenario: Scenario) -> Table:
             [
                 text.plain(say(attention.label)),
                 text.count(block.count),
-                _elements(attention),
+                attention.kv_elements_written,
                 text.kibibytes(attention.kv_bytes_per_token(kv)),
                 text.si(float(attention.kv_bytes(context, kv)), "B"),
                 text.si(block.count * float(attention.kv_bytes(context, kv)), "B"),
@@ -249,22 +246,6 @@ def layer_groups(scenario: Scenario) -> Table:
     head = [say("Layers"), say("Count"), say("Elements per token"), say("Per token and layer"),
             say("Kept per layer"), say("Kept in all"), say("Read per step")]  # fmt: skip
     return table(head, rows)
-
-
-def _elements(attention: Attention) -> str:
-    """Cached elements of one token as the product they are."""
-    core = attention
-    while isinstance(core, (Limited, SparseTopK)):
-        core = core.inner
-    if not isinstance(core, PerToken):
-        return say("constant") if isinstance(core, ConstantState) else ""
-    if isinstance(attention, SparseTopK):
-        return say(
-            "{elements} + {index} index",
-            elements=core.kv_elements_written,
-            index=attention.index_dim,
-        )
-    return str(core.kv_elements_written)
 
 
 def paging_rows(scenario: Scenario, mean: int, longest: int, block: int) -> list[list[str]]:
