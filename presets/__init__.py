@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -29,14 +29,13 @@ T = TypeVar("T")
 HERE = Path(__file__).parent
 
 
-def load(files: list[Path], read: Callable[[str, Reader], T]) -> Mapping[str, T]:
+def load(files: Iterable[Path], read: Callable[[str, Reader], T]) -> Mapping[str, T]:
     """Every table of every file, read once; an id may stand in one place only."""
     items: dict[str, T] = {}
-    for file in files:
-        for id, reader in read_tables(file):
-            if id in items:
-                raise PresetError(file, id, "is defined in another file too")
-            items[id] = read(id, reader)
+    for id, reader in read_tables(files):
+        if id in items:
+            raise PresetError(reader.file, id, "is defined in another file too")
+        items[id] = read(id, reader)
     return MappingProxyType(items)
 
 
@@ -46,10 +45,9 @@ formats: Mapping[str, NumberFormat] = load(
     [HERE / "formats.toml"], lambda id, reader: read_format(id, reader, _sources)
 )
 chips: Mapping[str, Chip] = load(
-    [
-        HERE / "chips" / f"{maker}.toml"
-        for maker in ("google", "nvidia", "amd", "other", "apple", "sram")
-    ],
-    lambda id, reader: read_chip(id, reader, _sources),
+    (HERE / "chips").glob("*.toml"), lambda id, reader: read_chip(id, reader, _sources)
 )
-models: Mapping[str, Model] = load(sorted((HERE / "models").glob("*.toml")), read_model)
+_stored = {id for id, each in formats.items() if "weights" in each.uses}
+models: Mapping[str, Model] = load(
+    (HERE / "models").glob("*.toml"), lambda id, reader: read_model(id, reader, _stored)
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -88,14 +88,25 @@ class Reader:
             raise self.error(key, "is not a key known here")
 
 
-def read_tables(file: Path) -> Iterator[tuple[str, Reader]]:
-    """Each top-level table of a TOML file."""
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise PresetError(file, "syntax", str(error)) from error
-    for id, table in content.items():
-        yield id, Reader(file, id, table)
+def read_tables(files: Iterable[Path]) -> Iterator[tuple[str, Reader]]:
+    """Each top-level table of TOML files, in the order that lists show.
+
+    A file says its place among the others by a whole number at its top, ``order``; files without
+    one follow by name.
+    """
+    read = []
+    for file in files:
+        try:
+            content = tomllib.loads(file.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise PresetError(file, "syntax", str(error)) from error
+        order = content.pop("order", math.inf)
+        if order is not math.inf and type(order) is not int:
+            raise PresetError(file, "order", "is not int")
+        read.append((order, file.name, file, content))
+    for _, _, file, content in sorted(read):
+        for id, table in content.items():
+            yield id, Reader(file, id, table)
 
 
 def read_sources(file: Path) -> dict[str, str]:
@@ -341,8 +352,16 @@ def read_feedforward(reader: Reader) -> feedforward.FeedForward:
     return layer if beside is None else feedforward.Beside(layer, read_feedforward(beside))
 
 
-def read_model(id: str, reader: Reader) -> Model:
-    """One decoder."""
+def read_checkpoint(reader: Reader, stored: Container[str]) -> str:
+    """The format of the published weights: one that weights are stored in, or empty."""
+    id: str = reader.take("checkpoint", str, "")
+    if id and id not in stored:
+        raise reader.error("checkpoint", f"{id} is not a format of weights in formats.toml")
+    return id
+
+
+def read_model(id: str, reader: Reader, stored: Container[str]) -> Model:
+    """One decoder, whose weights are published in one of the `stored` formats, if that is said."""
     blocks = reader.take("blocks", list)
     sources = reader.texts("sources")
     if not sources:
@@ -360,7 +379,7 @@ def read_model(id: str, reader: Reader) -> Model:
         max_context=reader.count("max_context", None),
         positions=reader.count("positions", 0),
         final_norms=reader.count("final_norms", 1),
-        checkpoint=reader.take("checkpoint", str, ""),
+        checkpoint=read_checkpoint(reader, stored),
         sources=sources,
         note=reader.take("note", str, ""),
     )

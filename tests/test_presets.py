@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
+import presets
 from calc import Chip, Model
 from presets import PresetError, chips, formats, load, models
 from presets.loader import Reader, read_chip, read_format, read_model
@@ -104,7 +110,9 @@ def test_format_sizes_count_their_scales() -> None:
     assert sizes == {"int4": 4, "int4-g128": 4.125, "int4-g32": 4.5, "nvfp4": 4.5, "mxfp4": 4.25}
 
 
+HERE = Path(presets.__file__).parent
 SOURCES = {"S": "somewhere"}
+STORED = {id for id, each in formats.items() if "weights" in each.uses}
 MODEL = """
 [m]
 name = "M"
@@ -155,6 +163,11 @@ CASES: list[tuple[str, Callable[..., object], str, str, str]] = [
     (MODEL, read_model, "count = 2", "count = -2", "m.blocks[0].count: -2 is less than 1"),
     (MODEL, read_model, "width = 128", 'width = "128"', "feedforward.width: is not int"),
     (MODEL, read_model, '["config.json"]', "[]", "m.sources: is empty"),
+    (MODEL, read_model, "tied", 'checkpoint = "bogus"\ntied',
+     "m.checkpoint: bogus is not a format of weights in formats.toml"),
+    (MODEL, read_model, "tied", 'checkpoint = "fp8-mla"\ntied', "m.checkpoint: fp8-mla is"),
+    (MODEL, read_model, "\n[m]", 'order = "first"\n[m]', "order: is not int"),
+    (MODEL, read_model, "\n[m]", "ordre = 1\n[m]", "ordre: is not a table"),
     (MODEL, read_model, "[m]", "[m", "syntax"),
     (CHIP, read_chip, "memory = { value = 16e9", "memory = { value = 16", "memory.value: 16 is"),
     (CHIP, read_chip, "value = 8e11", "value = nan", "bandwidth.value: nan is outside"),
@@ -170,9 +183,8 @@ CASES: list[tuple[str, Callable[..., object], str, str, str]] = [
 
 
 def reading(read: Callable[..., object]) -> Read:
-    if read is read_model:
-        return read
-    return lambda id, reader: read(id, reader, SOURCES)
+    known: object = STORED if read is read_model else SOURCES
+    return lambda id, reader: read(id, reader, known)
 
 
 GOOD = [(MODEL, read_model), (CHIP, read_chip), (FORMAT, read_format)]
@@ -202,4 +214,41 @@ def test_an_id_defined_twice_is_refused(tmp_path: Path) -> None:
     for name in ("a.toml", "b.toml"):
         (tmp_path / name).write_text(MODEL, encoding="utf-8")
     with pytest.raises(PresetError, match="another file"):
-        load(sorted(tmp_path.glob("*.toml")), read_model)
+        load(tmp_path.glob("*.toml"), reading(read_model))
+
+
+@pytest.mark.parametrize("checkpoint", sorted(STORED))
+def test_a_checkpoint_is_a_format_that_weights_are_stored_in(
+    checkpoint: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "m.toml"
+    file.write_text(
+        MODEL.replace("tied", f'checkpoint = "{checkpoint}"\ntied', 1), encoding="utf-8"
+    )
+    model = load([file], lambda id, reader: read_model(id, reader, STORED))["m"]
+    assert model.checkpoint == checkpoint
+
+
+VENDORS = ["Google", "NVIDIA", "AMD", "Intel", "AWS", "Apple", "Groq", "Cerebras"]
+
+
+def test_chips_are_listed_by_vendor_in_the_order_that_their_files_say() -> None:
+    assert [vendor for vendor, _ in groupby(chip.vendor for chip in chips.values())] == VENDORS
+
+
+def test_every_file_is_read_and_says_its_place(tmp_path: Path) -> None:
+    """A new file is a new vendor's chips, and nothing else is touched."""
+    shutil.copytree(HERE, tmp_path / "presets")
+    for folder, text in (("chips", CHIP), ("models", MODEL)):
+        first = text.replace("[c", "[c0").replace("[m", "[m0").replace("[[m.", "[[m0.")
+        for name, content in (("first", f"order = -1\n{first}"), ("zuse", text)):
+            (tmp_path / "presets" / folder / f"{name}.toml").write_text(
+                content.replace('"S"', '"MLE"'), encoding="utf-8"
+            )
+    script = "from presets import chips, models; print(*chips, '|', *models)"
+    out = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, text=True, check=True, capture_output=True,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{HERE.parent}"},
+    ).stdout  # fmt: skip
+    found = [part.split() for part in out.split("|")]
+    assert found == [["c0", *chips, "c"], ["m0", *models, "m"]]
