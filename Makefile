@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test picture benchmark translations
+.PHONY: run test model picture benchmark translations
 
 run: .venv/run-ready
 	$(BIN)/python -m streamlit run app.py
@@ -14,6 +14,11 @@ test: .venv/test-ready
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest --numprocesses auto --ignore tests/browser
 	$(BIN)/python -m pytest tests/browser
+
+# A preset of a Hugging Face configuration, with what had to be assumed; NAME and SOURCE if known.
+model: .venv/test-ready
+	@test -n "$(CONFIG)" -a -n "$(ID)" || { echo "Say which: make model CONFIG=config.json ID=my-model"; exit 1; }
+	$(BIN)/python -m presets.writer "$(CONFIG)" "$(ID)" --name "$(NAME)" --source "$(SOURCE)"
 
 picture: .venv/test-ready
 	$(BIN)/python tests/browser/picture.py

@@ -47,7 +47,6 @@ formats: Mapping[str, NumberFormat] = load(
 chips: Mapping[str, Chip] = load(
     (HERE / "chips").glob("*.toml"), lambda id, reader: read_chip(id, reader, _sources)
 )
-_stored = {id for id, each in formats.items() if "weights" in each.uses}
 models: Mapping[str, Model] = load(
-    (HERE / "models").glob("*.toml"), lambda id, reader: read_model(id, reader, _stored)
+    (HERE / "models").glob("*.toml"), lambda id, reader: read_model(id, reader, formats)
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -24,6 +24,8 @@ from calc.chip import FABRICS, PLAUSIBLE, RATES, Fabric
 from calc.formats import USES
 
 Table = dict[str, Any]
+
+ORDER = "order"  # the place of a file's tables among those of others, at its top
 
 
 class PresetError(ValueError):
@@ -100,9 +102,9 @@ def read_tables(files: Iterable[Path]) -> Iterator[tuple[str, Reader]]:
             content = tomllib.loads(file.read_text(encoding="utf-8"))
         except tomllib.TOMLDecodeError as error:
             raise PresetError(file, "syntax", str(error)) from error
-        order = content.pop("order", math.inf)
+        order = content.pop(ORDER, math.inf)
         if order is not math.inf and type(order) is not int:
-            raise PresetError(file, "order", "is not int")
+            raise PresetError(file, ORDER, "is not int")
         read.append((order, file.name, file, content))
     for _, _, file, content in sorted(read):
         for id, table in content.items():
@@ -352,16 +354,16 @@ def read_feedforward(reader: Reader) -> feedforward.FeedForward:
     return layer if beside is None else feedforward.Beside(layer, read_feedforward(beside))
 
 
-def read_checkpoint(reader: Reader, stored: Container[str]) -> str:
+def read_checkpoint(reader: Reader, formats: Mapping[str, NumberFormat]) -> str:
     """The format of the published weights: one that weights are stored in, or empty."""
     id: str = reader.take("checkpoint", str, "")
-    if id and id not in stored:
+    if id and (id not in formats or "weights" not in formats[id].uses):
         raise reader.error("checkpoint", f"{id} is not a format of weights in formats.toml")
     return id
 
 
-def read_model(id: str, reader: Reader, stored: Container[str]) -> Model:
-    """One decoder, whose weights are published in one of the `stored` formats, if that is said."""
+def read_model(id: str, reader: Reader, formats: Mapping[str, NumberFormat]) -> Model:
+    """One decoder, whose weights are published in one of the formats, if that is said."""
     blocks = reader.take("blocks", list)
     sources = reader.texts("sources")
     if not sources:
@@ -379,7 +381,7 @@ def read_model(id: str, reader: Reader, stored: Container[str]) -> Model:
         max_context=reader.count("max_context", None),
         positions=reader.count("positions", 0),
         final_norms=reader.count("final_norms", 1),
-        checkpoint=read_checkpoint(reader, stored),
+        checkpoint=read_checkpoint(reader, formats),
         sources=sources,
         note=reader.take("note", str, ""),
     )

@@ -112,7 +112,7 @@ def test_format_sizes_count_their_scales() -> None:
 
 HERE = Path(presets.__file__).parent
 SOURCES = {"S": "somewhere"}
-STORED = {id for id, each in formats.items() if "weights" in each.uses}
+STORED = sorted(id for id, each in formats.items() if "weights" in each.uses)
 MODEL = """
 [m]
 name = "M"
@@ -183,7 +183,7 @@ CASES: list[tuple[str, Callable[..., object], str, str, str]] = [
 
 
 def reading(read: Callable[..., object]) -> Read:
-    known: object = STORED if read is read_model else SOURCES
+    known: object = formats if read is read_model else SOURCES
     return lambda id, reader: read(id, reader, known)
 
 
@@ -217,7 +217,7 @@ def test_an_id_defined_twice_is_refused(tmp_path: Path) -> None:
         load(tmp_path.glob("*.toml"), reading(read_model))
 
 
-@pytest.mark.parametrize("checkpoint", sorted(STORED))
+@pytest.mark.parametrize("checkpoint", STORED)
 def test_a_checkpoint_is_a_format_that_weights_are_stored_in(
     checkpoint: str, tmp_path: Path
 ) -> None:
@@ -225,7 +225,7 @@ def test_a_checkpoint_is_a_format_that_weights_are_stored_in(
     file.write_text(
         MODEL.replace("tied", f'checkpoint = "{checkpoint}"\ntied', 1), encoding="utf-8"
     )
-    model = load([file], lambda id, reader: read_model(id, reader, STORED))["m"]
+    model = load([file], lambda id, reader: read_model(id, reader, formats))["m"]
     assert model.checkpoint == checkpoint
 
 
