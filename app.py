@@ -9,7 +9,7 @@ import streamlit as st
 
 from calc import scenario
 from calc.words import marked, say
-from pages.ui.frame import language, link, sidebar
+from pages.ui.frame import language, link, presentation, sidebar
 from pages.ui.frame import page as frame
 from pages.ui.report import present
 
@@ -58,8 +58,8 @@ groups, unfolded, unused = next(u for e, u in entries.items() if e.url_path == p
 offered = link.catalogues()
 values = sidebar.controls(sidebar.fields(groups) - set(unused), offered, unfolded)
 with st.sidebar, st.container(horizontal=True):
-    link.option(language.FIELD)
-    link.option(present.VIEW)
+    link.option(presentation.LANGUAGE)
+    link.option(presentation.VIEW)
 link.keep()
 chosen = scenario.build(values, offered)
 if present.wanted():

@@ -6,7 +6,7 @@ A link carries plain values (ids and numbers), so that nothing needs the presets
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -45,41 +45,13 @@ TEXTS = (
     Text("trace", "trace", marked("Trace"), "", trace.read),
 )
 
-SLIDES = (
-    "decode", "frontier", "capacity", "kv-cache", "prefill", "sharding", "quantization", "cost",
-    "serving", "speculation", "compare",
-)  # fmt: skip
-# How a page is read, which changes no number.
-PRESENTATION = (
-    Option(
-        "language",
-        "lang",
-        marked("Language"),
-        "en",
-        marked("Language of the pages."),
-        ("en", "zh"),
-    ),
-    Option(
-        "view",
-        "view",
-        marked("View"),
-        "explore",
-        marked("Pages with their controls, or one chart a screen."),
-        ("explore", "present"),
-    ),
-    Option(
-        "slide",
-        "slide",
-        marked("Slide"),
-        SLIDES[0],
-        marked("What the presentation shows."),
-        SLIDES,
-    ),
-)
-WRITTEN: tuple[Field, ...] = (*SCHEMA, *asked.FIELDS, *PRESENTATION)
-BY_KEY = {field.key: field for field in WRITTEN}
-BY_NAME = {field.name: field for field in WRITTEN}
-KEYS = frozenset({*BY_KEY, VERSION_KEY, *(text.key for text in TEXTS)})
+# What a link of the calculation carries; who shows it may carry further fields.
+FIELDS: tuple[Field, ...] = (*SCHEMA, *asked.FIELDS)
+
+
+def keys(fields: Iterable[Field] = FIELDS) -> frozenset[str]:
+    """Every parameter that a link of these fields may have."""
+    return frozenset({VERSION_KEY, *(field.key for field in fields), *(text.key for text in TEXTS)})
 
 
 def with_custom(
@@ -169,7 +141,9 @@ def _read_field(field: Field, text: str, catalogues: Catalogues) -> tuple[Any, s
 
 
 def parse(
-    query: Mapping[str, Sequence[str]], catalogues: Catalogues
+    query: Mapping[str, Sequence[str]],
+    catalogues: Catalogues,
+    fields: Sequence[Field] = FIELDS,
 ) -> tuple[dict[str, Any], list[Problem]]:
     """Field values of a link's query, and what was wrong with it.
 
@@ -179,15 +153,18 @@ def parse(
         Decoded parameters; a key may have come several times.
     catalogues : mapping
         ``models``, ``chips`` and ``formats`` by id.
+    fields : sequence of Field
+        What the link carries.
 
     Returns
     -------
     values : dict
-        Field name to value, for every field of the schema.
+        Field name to value, for every field and every text.
     problems : list of Problem
         Unknown keys are not problems: they may belong to a page or to a later release.
     """
-    values: dict[str, Any] = {field.name: field.default for field in WRITTEN}
+    values: dict[str, Any] = {field.name: field.default for field in fields}
+    by_key = {field.key: field for field in fields}
     problems = []
     texts = {text.key: query[text.key][0] for text in TEXTS if query.get(text.key)}
     catalogues, unusable = with_custom(catalogues, texts)
@@ -202,7 +179,7 @@ def parse(
         for change in changes
     ]
     for key, given in query.items():
-        field = BY_KEY.get(key)
+        field = by_key.get(key)
         if field is None or not given:
             continue
         value, reason = _read_field(field, given[0], catalogues)
@@ -231,7 +208,9 @@ def dump_value(field: Field, value: Any) -> str:
     return str(int(value)) if field.whole or value == int(value) else f"{value:.12g}"
 
 
-def dump(values: Mapping[str, Any], *, explicit: bool = False) -> dict[str, str]:
+def dump(
+    values: Mapping[str, Any], fields: Iterable[Field] = FIELDS, *, explicit: bool = False
+) -> dict[str, str]:
     """Query parameters for field values.
 
     Defaults are left out, so that everyday links stay short. An `explicit` link writes every field
@@ -239,7 +218,7 @@ def dump(values: Mapping[str, Any], *, explicit: bool = False) -> dict[str, str]
     """
     written = {
         field.key: dump_value(field, values[field.name])
-        for field in WRITTEN
+        for field in fields
         if explicit or values[field.name] != field.default
     }
     # A text is written while its model or chip is chosen, or in the short link while it is kept.
@@ -250,6 +229,8 @@ def dump(values: Mapping[str, Any], *, explicit: bool = False) -> dict[str, str]
     return {VERSION_KEY: str(VERSION), **written} if explicit else written
 
 
-def query_string(values: Mapping[str, Any], *, explicit: bool = False) -> str:
+def query_string(
+    values: Mapping[str, Any], fields: Iterable[Field] = FIELDS, *, explicit: bool = False
+) -> str:
     """`dump` as the text behind the question mark."""
-    return urlencode(dump(values, explicit=explicit))
+    return urlencode(dump(values, fields, explicit=explicit))

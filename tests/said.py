@@ -16,8 +16,8 @@ from babel.messages.extract import extract_from_file
 from streamlit.testing.v1 import AppTest
 
 from calc.explain import EXPLANATIONS
-from calc.link import WRITTEN
 from calc.scenario import Choice, Option
+from pages.ui.frame.presentation import FIELDS
 from pages.ui.writing import text
 from presets import chips, formats, models
 
@@ -50,7 +50,7 @@ SAME = frozenset(
 )  # fmt: skip
 IDS = frozenset(
     id
-    for field in WRITTEN
+    for field in FIELDS
     if isinstance(field, (Option, Choice))
     for id in (field.default, *(field.options if isinstance(field, Option) else ()))
 )

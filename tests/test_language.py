@@ -16,12 +16,13 @@ from babel.messages.pofile import read_po
 from said import FILES, ROOT, Bracketed, Read, elements, extracted, seen, unsaid
 from streamlit.testing.v1 import AppTest
 
-from calc.link import SLIDES, parse
+from calc.link import parse
 from calc.scenario import build
 from calc.words import say, speak
 from pages.ui.frame import language, sidebar
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.pinned import Contender
+from pages.ui.frame.presentation import SLIDES
 from pages.ui.report import exhibits, report
 from pages.ui.serving import view
 

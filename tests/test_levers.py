@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 from calc import Scenario, aims, decode, levers, memory
 from calc.aims import AIMS, Aim
 from calc.levers import Lever
-from calc.link import WRITTEN, dump, parse
+from calc.link import FIELDS, dump, parse
 from calc.scenario import SCHEMA, build, differences, values_of
 from pages.ui.decode import levers as lever_view
 from pages.ui.frame.link import PRESETS
@@ -37,7 +37,7 @@ def test_plain_values_build_the_scenario_they_were_read_from(s: Scenario) -> Non
     built = build(values, PRESETS)
     assert values_of(built) == values
     assert build(values_of(built), PRESETS) == built
-    written = dump({field.name: field.default for field in WRITTEN} | values_of(built))
+    written = dump({field.name: field.default for field in FIELDS} | values_of(built))
     assert parse({k: [v] for k, v in written.items()}, PRESETS)[1] == []
 
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from calc import link
 from calc.scenario import Choice, Option, build
 from pages.ui.frame.link import PRESETS
+from pages.ui.frame.presentation import BY_KEY, FIELDS
 
 DEFAULTS = {
-    **{field.name: field.default for field in link.WRITTEN},
+    **{field.name: field.default for field in FIELDS},
     **{text.name: "" for text in link.TEXTS},
 }
 
@@ -19,7 +20,7 @@ DEFAULTS = {
 @st.composite
 def values(draw: st.DrawFn) -> dict[str, object]:
     drawn: dict[str, object] = {}
-    for field in link.WRITTEN:
+    for field in FIELDS:
         if isinstance(field, Choice):
             drawn[field.name] = draw(st.sampled_from(field.ids(PRESETS)))
         elif isinstance(field, Option):
@@ -33,19 +34,19 @@ def values(draw: st.DrawFn) -> dict[str, object]:
 
 @given(values(), st.booleans())
 def test_what_is_written_reads_back(given_values: dict[str, object], explicit: bool) -> None:
-    written = link.dump(given_values, explicit=explicit)
-    read, problems = link.parse({key: [text] for key, text in written.items()}, PRESETS)
+    written = link.dump(given_values, FIELDS, explicit=explicit)
+    read, problems = link.parse({key: [text] for key, text in written.items()}, PRESETS, FIELDS)
     assert read == given_values
     assert not problems
 
 
 @given(
     st.dictionaries(
-        st.sampled_from([*link.KEYS, "foo"]), st.lists(st.text(), max_size=3), max_size=10
+        st.sampled_from([*link.keys(FIELDS), "foo"]), st.lists(st.text(), max_size=3), max_size=10
     )
 )
 def test_reading_never_raises_and_always_gives_a_scenario(query: dict[str, list[str]]) -> None:
-    read, problems = link.parse(query, PRESETS)
+    read, problems = link.parse(query, PRESETS, FIELDS)
     build(read, PRESETS)
     for problem in problems:
         assert problem.key in query
@@ -53,10 +54,10 @@ def test_reading_never_raises_and_always_gives_a_scenario(query: dict[str, list[
 
 
 def test_defaults_are_left_out_and_an_explicit_link_has_every_field() -> None:
-    assert link.dump(DEFAULTS) == {}
-    explicit = link.dump(DEFAULTS, explicit=True)
-    assert set(explicit) == {*link.BY_KEY, "v"}
-    assert link.query_string(DEFAULTS, explicit=True).startswith("v=1&model=llama-3-70b&")
+    assert link.dump(DEFAULTS, FIELDS) == {}
+    explicit = link.dump(DEFAULTS, FIELDS, explicit=True)
+    assert set(explicit) == {*BY_KEY, "v"}
+    assert link.query_string(DEFAULTS, FIELDS, explicit=True).startswith("v=1&model=llama-3-70b&")
 
 
 def test_keys_of_texts_are_stable() -> None:
@@ -65,7 +66,7 @@ def test_keys_of_texts_are_stable() -> None:
 
 def test_keys_are_stable() -> None:
     # Every link ever shared uses these.
-    assert list(link.BY_KEY) == [
+    assert list(BY_KEY) == [
         "model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r", "t", "tk", "tp",
         "f", "sk", "ty", "dp", "ep", "pp", "mb", "ks", "ac", "ov", "lo", "eb", "ec", "hop", "net",
         "li", "os", "ol", "p", "g", "mfu", "ch", "tt", "px", "bl",
@@ -100,7 +101,7 @@ BAD = [
 
 @pytest.mark.parametrize(("key", "text", "reason"), BAD)
 def test_bad_values_are_named_with_reason_and_replacement(key: str, text: str, reason: str) -> None:
-    read, [problem] = link.parse({key: [text]}, PRESETS)
+    read, [problem] = link.parse({key: [text]}, PRESETS, FIELDS)
     assert problem.key == key
     assert problem.reason == reason
     assert read == DEFAULTS
@@ -108,13 +109,13 @@ def test_bad_values_are_named_with_reason_and_replacement(key: str, text: str, r
 
 
 def test_a_repeated_key_uses_the_first_and_says_so() -> None:
-    read, [problem] = link.parse({"b": ["7", "9"]}, PRESETS)
+    read, [problem] = link.parse({"b": ["7", "9"]}, PRESETS, FIELDS)
     assert read["batch"] == 7
     assert problem.sentence == "Batch (b) in the link is given more than once; 7 is used."
 
 
 def test_scientific_notation_is_read() -> None:
-    read, problems = link.parse({"s": ["1e5"]}, PRESETS)
+    read, problems = link.parse({"s": ["1e5"]}, PRESETS, FIELDS)
     assert read["context"] == 100_000
     assert not problems
 
@@ -128,13 +129,13 @@ CHIP = '{"name":"Ours","memory":8e10,"bandwidth":3e12,"peaks":{"bf16":1e15},"pri
 
 def test_a_custom_model_and_chip_travel() -> None:
     query = {"cfg": [LLAMA], "hw": [CHIP], "model": ["custom"], "chip": ["custom"]}
-    values, problems = link.parse(query, PRESETS)
+    values, problems = link.parse(query, PRESETS, FIELDS)
     assert not problems
     catalogues, _ = link.with_custom(PRESETS, {"cfg": LLAMA, "hw": CHIP})
     built = build(values, catalogues)
     assert built.model.total_params == 8_030_261_248
     assert (built.model.name, built.chip.name, built.chip.memory) == ("Mine", "Ours", 8e10)
-    written = link.dump(values, explicit=True)
+    written = link.dump(values, FIELDS, explicit=True)
     assert (written["cfg"], written["hw"]) == (LLAMA, CHIP)
 
 
@@ -157,7 +158,7 @@ UNUSABLE = [
 def test_an_unusable_custom_text_is_named_and_dropped(key: str, text: str, reason: str) -> None:
     choice = {"cfg": "model", "hw": "chip"}.get(key)
     query = {key: [text]} | ({choice: ["custom"]} if choice else {})
-    values, problems = link.parse(query, PRESETS)
+    values, problems = link.parse(query, PRESETS, FIELDS)
     assert problems[0].key == key
     assert problems[0].reason.startswith(reason)
     assert [problem.key for problem in problems] == [part for part in (key, choice) if part]

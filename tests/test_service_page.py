@@ -12,7 +12,7 @@ from scenarios import scenario
 from streamlit.testing.v1 import AppTest
 
 from calc import serving
-from calc.link import WRITTEN
+from calc.link import FIELDS
 from pages.ui.frame.pinned import Contender
 from pages.ui.report import exhibits, report
 from pages.ui.serving.view import later
@@ -80,7 +80,7 @@ def test_the_presentation_shows_the_service() -> None:
 @pytest.mark.parametrize(("requests", "said"), [(400, "answers **86 %**"), (0, "cannot be served")])
 def test_the_report_has_the_service(requests: int, said: str) -> None:
     s = scenario()
-    values = {field.name: field.default for field in WRITTEN} | {"requests": requests}
+    values = {field.name: field.default for field in FIELDS} | {"requests": requests}
     subject = exhibits.Subject(s, [Contender("now", s, values)], later(s, values, None))
     parts = {part.title: part for part in report.sections(subject, values)}
     serving_part = parts["What does the service keep?"]

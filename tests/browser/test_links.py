@@ -18,7 +18,7 @@ from browser.steps import (
     value,
     visit,
 )
-from calc.link import BY_KEY
+from pages.ui.frame.presentation import BY_KEY
 
 
 def test_first_request_to_a_fresh_server_may_be_a_deep_link(chromium: Browser) -> None:

@@ -19,7 +19,7 @@ from browser.steps import (
     serious,
     visit,
 )
-from calc.link import SLIDES
+from pages.ui.frame.presentation import SLIDES
 
 PINS = [
     ["half <b>the</b> chips", "n=8"],

@@ -11,16 +11,16 @@ import streamlit as st
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from calc import link, words
+from calc import words
+from pages.ui.frame.presentation import LANGUAGE
 
-[FIELD] = (field for field in link.PRESENTATION if field.name == "language")
 _LOCALES = Path(__file__).parents[3] / "locales"
 
 
 def current() -> str:
     """The language that the control holds, before it is drawn the link's."""
-    asked = st.session_state.get(FIELD.key, st.query_params.get(FIELD.key))
-    return asked if asked in FIELD.options else FIELD.default
+    asked = st.session_state.get(LANGUAGE.key, st.query_params.get(LANGUAGE.key))
+    return asked if asked in LANGUAGE.options else LANGUAGE.default
 
 
 def speak(reader: str | None = None) -> None:
@@ -37,7 +37,7 @@ def speak(reader: str | None = None) -> None:
 def catalogue(language: str) -> gettext.NullTranslations:
     """The translations of a language, compiled from its text: there is no build step to forget."""
     source = _LOCALES / language / "LC_MESSAGES" / "messages.po"
-    if language == FIELD.default:
+    if language == LANGUAGE.default:
         return gettext.NullTranslations()
     compiled = io.BytesIO()
     write_mo(compiled, read_po(io.BytesIO(source.read_bytes()), locale=language))

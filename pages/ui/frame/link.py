@@ -12,6 +12,7 @@ import presets
 from calc import link, pins
 from calc.scenario import Catalogues, Option
 from calc.words import say
+from pages.ui.frame.presentation import BY_KEY, FIELDS
 
 PRESETS: Catalogues = {
     "models": presets.models,
@@ -36,7 +37,7 @@ def custom_texts() -> dict[str, str]:
 def held(keys: Iterable[str]) -> bool:
     """Whether the controls or the link hold anything but the default for one of the keys."""
     for key in keys:
-        default = link.BY_KEY[key].default if key in link.BY_KEY else ""
+        default = BY_KEY[key].default if key in BY_KEY else ""
         if st.session_state.get(key, default) != default or key in st.query_params:
             return True
     return False
@@ -72,12 +73,12 @@ def canonicalise() -> None:
         return
     st.session_state[_READ] = True
     query = {key: st.query_params.get_all(key) for key in st.query_params}
-    values, problems = link.parse(query, PRESETS)
+    values, problems = link.parse(query, PRESETS, FIELDS)
     # The query, not the sentences: they are said in whatever language is read now.
     st.session_state[_GIVEN] = query if problems else {}
     if problems:
-        kept = {k: v for k, v in query.items() if k not in link.KEYS}
-        st.query_params.from_dict({**kept, **link.dump(values)})
+        kept = {k: v for k, v in query.items() if k not in link.keys(FIELDS)}
+        st.query_params.from_dict({**kept, **link.dump(values, FIELDS)})
         st.rerun()
 
 
@@ -86,7 +87,7 @@ def notices() -> None:
     given: dict[str, list[str]] = st.session_state.get(_GIVEN, {})
     if not given:
         return
-    problems = link.parse(given, PRESETS)[1]
+    problems = link.parse(given, PRESETS, FIELDS)[1]
     with st.container(border=True, key="link-notice"):
         st.markdown(say("**This link was read with changes**"))
         st.markdown("\n".join(f"- {problem.sentence}" for problem in problems))
@@ -95,14 +96,14 @@ def notices() -> None:
 
 def widget_values() -> dict[str, Any]:
     """Field values as the bound widgets hold them."""
-    fields = {field.name: st.session_state.get(field.key, field.default) for field in link.WRITTEN}
+    fields = {field.name: st.session_state.get(field.key, field.default) for field in FIELDS}
     given = custom_texts()
     return {**fields, **{text.name: given[text.key] for text in link.TEXTS}}
 
 
 def of_pin(pin: pins.Pin) -> tuple[dict[str, Any], list[link.Problem]]:
     """Field values of a pin, and what of it could not be used."""
-    return link.parse(parse_qs(pin.query), PRESETS)
+    return link.parse(parse_qs(pin.query), PRESETS, FIELDS)
 
 
 def _explicit(text: str) -> str:
@@ -110,7 +111,7 @@ def _explicit(text: str) -> str:
     written = []
     for pin in pins.read(text)[0]:
         values, problems = of_pin(pin)
-        query = pin.query if problems else link.query_string(values, explicit=True)
+        query = pin.query if problems else link.query_string(values, FIELDS, explicit=True)
         written.append(pins.Pin(pin.name, query))
     return pins.write(written)
 
@@ -119,7 +120,7 @@ def explicit_url() -> str:
     """The address of this page with every setting written out."""
     values = widget_values()
     values["pins"] = _explicit(values["pins"])
-    return f"{st.context.url or ''}?{link.query_string(values, explicit=True)}"
+    return f"{st.context.url or ''}?{link.query_string(values, FIELDS, explicit=True)}"
 
 
 def option(field: Option, options: Sequence[str] | None = None) -> str:

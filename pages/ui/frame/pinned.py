@@ -15,6 +15,7 @@ from calc.scenario import SCHEMA
 from calc.words import say
 from pages.ui.frame import sidebar
 from pages.ui.frame.link import PRESETS, of_pin, widget_values
+from pages.ui.frame.presentation import FIELDS, VIEWING
 from pages.ui.writing import text
 
 KEY = "pins"
@@ -124,12 +125,12 @@ def _add() -> None:
 def _query() -> str:
     """The sidebar's settings, without what a pin does not hold."""
     values = widget_values()
-    for field in link.PRESENTATION:
+    for field in VIEWING:
         values[field.name] = field.default
     for one in link.TEXTS:
         if values.get(one.catalogue.removesuffix("s")) != "custom":
             values[one.name] = ""
-    return link.query_string(values)
+    return link.query_string(values, FIELDS)
 
 
 def _write(now: Sequence[Pin]) -> None:
@@ -199,7 +200,7 @@ def _remove(i: int) -> Callable[[], None]:
 def _open(i: int) -> Callable[[], None]:
     def act() -> None:
         values, now = of_pin(held()[i])[0], widget_values()
-        fields = [field for field in link.WRITTEN if field not in link.PRESENTATION]
+        fields = [field for field in FIELDS if field not in VIEWING]
         sidebar.use(
             {
                 field.name: values[field.name]

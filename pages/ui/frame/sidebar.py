@@ -8,12 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from calc.link import BY_NAME as FIELDS
-from calc.link import PRESENTATION, dump_value
+from calc.link import dump_value
 from calc.scenario import Catalogues, Choice, Field, Option, Quantity
 from calc.words import inside, marked, say
 from pages.ui.frame import customs
 from pages.ui.frame.link import held
+from pages.ui.frame.presentation import BY_NAME as FIELDS
+from pages.ui.frame.presentation import VIEWING
 from pages.ui.writing import text
 
 Rows = tuple[tuple[str, ...], ...]
@@ -318,4 +319,4 @@ def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -
 
 
 _DRAWN = [name for rows in (GROUPS | FOLDED).values() for row in rows for name in row]
-assert {*_DRAWN, *(field.name for field in PRESENTATION)} == {*FIELDS}
+assert {*_DRAWN, *(field.name for field in VIEWING)} == {*FIELDS}

@@ -16,7 +16,6 @@ from calc import (
     sharding,
     variants,
 )
-from calc.link import SLIDES
 from calc.words import marked, say
 from pages.ui.capacity import figures as capacity_figures
 from pages.ui.charts import frontiers, kit
@@ -27,6 +26,7 @@ from pages.ui.decode import view as decode_view
 from pages.ui.decode import words as decode_words
 from pages.ui.frame import link, pinned
 from pages.ui.frame.pinned import Contender
+from pages.ui.frame.presentation import SLIDES
 from pages.ui.kv_cache import view as kv_view
 from pages.ui.kv_cache import words as kv_words
 from pages.ui.prefill import figures as prefill_figures

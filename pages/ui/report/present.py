@@ -6,16 +6,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from calc import Scenario, link
+from calc import Scenario
 from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.charts.component import registered
-from pages.ui.frame import link as links
+from pages.ui.frame import link
+from pages.ui.frame.presentation import SLIDE, VIEW
 from pages.ui.report import exhibits
 from pages.ui.writing import tables
 
-VIEW = next(field for field in link.PRESENTATION if field.name == "view")
-_SLIDE = next(field for field in link.PRESENTATION if field.name == "slide")
 _KEYS = "present-keys"
 _SCRIPT = Path(__file__).with_name("present.js")
 _STYLE = """
@@ -38,15 +37,15 @@ def wanted() -> bool:
 def show(scenario: Scenario) -> None:
     """The slide that the link names."""
     st.html(_STYLE)
-    links.notices()
+    link.notices()
     subject = exhibits.Subject.of(scenario)
     offered = subject.offered()
-    if st.query_params.get(_SLIDE.key, offered[0]) not in offered:
+    if st.query_params.get(SLIDE.key, offered[0]) not in offered:
         st.caption(say("Nothing is pinned, so there is nothing to compare."))
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        id = links.option(_SLIDE, offered)
+        id = link.option(SLIDE, offered)
         st.button(say("Close"), key="present-close", on_click=_close, type="tertiary")
     entry = exhibits.EXHIBITS[id]
     shown = entry.build(subject)
@@ -69,6 +68,6 @@ def _pressed(offered: list[str]) -> None:
         case "close":
             _close()
         case "next" | "back" as way:
-            at = offered.index(st.session_state.get(_SLIDE.key, offered[0]))
+            at = offered.index(st.session_state.get(SLIDE.key, offered[0]))
             to = at + (1 if way == "next" else -1)
-            st.session_state[_SLIDE.key] = offered[min(max(to, 0), len(offered) - 1)]
+            st.session_state[SLIDE.key] = offered[min(max(to, 0), len(offered) - 1)]
