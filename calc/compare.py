@@ -8,7 +8,8 @@ from typing import Any
 
 from calc import cost, decode, memory, prefill
 from calc.decode import StepTime
-from calc.scenario import SCHEMA, Field, Scenario
+from calc.fields import Field
+from calc.scenario import SCHEMA, Scenario
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,17 @@ MEASURES = (
 )
 
 
-def differing(values: Sequence[Mapping[str, Any]]) -> list[Field]:
-    """The fields in which settings differ, in the schema's order.
+def differing(values: Sequence[Mapping[str, Any]], fields: Sequence[Field] = SCHEMA) -> list[Field]:
+    """The fields in which settings differ, in their order.
 
     Parameters
     ----------
     values : sequence of mapping
         Field name to plain value, one mapping a scenario.
+    fields : sequence of Field
+        Those to look at.
     """
-    return [field for field in SCHEMA if len({str(given[field.name]) for given in values}) > 1]
+    return [field for field in fields if len({str(given[field.name]) for given in values}) > 1]
 
 
 def moved(one: StepTime, other: StepTime) -> list[tuple[str, float]]:

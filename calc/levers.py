@@ -10,9 +10,10 @@ from typing import Any
 
 from calc import memory
 from calc.aims import Aim, Outcome, outcome
+from calc.fields import Quantity
 from calc.formats import NumberFormat
 from calc.layout import with_chips
-from calc.scenario import FIELDS, Quantity, Scenario
+from calc.scenario import FIELDS, Scenario
 from calc.words import marked, say
 
 Formats = Mapping[str, NumberFormat]

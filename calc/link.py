@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from calc import custom, pins, sampling
-from calc.scenario import SCHEMA, Catalogues, Choice, Field, Option, Quantity
+from calc.fields import Catalogues, Choice, Field, Option, Quantity
+from calc.scenario import SCHEMA
 from calc.serving import asked, trace
 from calc.words import inside, marked, say
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc.fields import Quantity
 from calc.layout import Layout
-from calc.scenario import FIELDS, Quantity, Scenario
+from calc.scenario import FIELDS, Scenario
 
 Array = NDArray[np.float64]
 

@@ -70,5 +70,5 @@ if budget.open:
         bench.conversions(scenario)
 if acceptance.open:
     with acceptance:
-        bench.section(scenario)
+        bench.section()
 explained.section(scenario, speculation_view.METRICS, key="speculation")

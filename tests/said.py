@@ -16,7 +16,7 @@ from babel.messages.extract import extract_from_file
 from streamlit.testing.v1 import AppTest
 
 from calc.explain import EXPLANATIONS
-from calc.scenario import Choice, Option
+from calc.fields import Choice, Option
 from pages.ui.frame.presentation import FIELDS
 from pages.ui.writing import text
 from presets import chips, formats, models

@@ -22,7 +22,7 @@ from calc.words import say, speak
 from pages.ui.frame import language, sidebar
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.pinned import Contender
-from pages.ui.frame.presentation import SLIDES
+from pages.ui.frame.presentation import FIELDS, SLIDES
 from pages.ui.report import exhibits, report
 from pages.ui.serving import view
 
@@ -192,7 +192,7 @@ def test_every_text_of_the_report_is_a_message(which: str) -> None:
     speak(Bracketed().gettext)
     contenders = []
     for name, query in (("⟦now⟧", SCENARIOS[which]), ("⟦half⟧", {"n": "8"})):
-        values, _ = parse({key: [value] for key, value in query.items()}, PRESETS)
+        values, _ = parse({key: [value] for key, value in query.items()}, PRESETS, FIELDS)
         contenders.append(Contender(name, build(values, PRESETS), values))
     first = contenders[0]
     service = view.later(first.scenario, {**first.values, "requests": 40}, None)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import link
-from calc.scenario import Choice, Option, build
+from calc.fields import Choice, Option
+from calc.scenario import build
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.presentation import BY_KEY, FIELDS
 
@@ -62,19 +63,6 @@ def test_defaults_are_left_out_and_an_explicit_link_has_every_field() -> None:
 
 def test_keys_of_texts_are_stable() -> None:
     assert [text.key for text in link.TEXTS] == ["cfg", "hw", "pq", "pins", "trace"]
-
-
-def test_keys_are_stable() -> None:
-    # Every link ever shared uses these.
-    assert list(BY_KEY) == [
-        "model", "chip", "n", "u", "w", "kv", "c", "b", "s", "a", "k", "d", "r", "t", "tk", "tp",
-        "f", "sk", "ty", "dp", "ep", "pp", "mb", "ks", "ac", "ov", "lo", "eb", "ec", "hop", "net",
-        "li", "os", "ol", "p", "g", "mfu", "ch", "tt", "px", "bl",
-        "usd", "pw", "rt",
-        "arr", "qps", "req", "len", "cv", "burst", "sys", "turns", "bon", "seed", "pol", "rep",
-        "npre", "slots", "win", "bud", "kvm", "res", "out", "host", "hm", "pfx", "aff", "str", "tl",
-        "lang", "view", "slide",
-    ]  # fmt: skip
 
 
 BAD = [

@@ -16,7 +16,8 @@ from strategies import scenarios
 
 from calc import Model, Scenario, ScenarioError, aims, decode, levers, memory, roofline
 from calc.attention import Chunked, GroupedQuery, PerToken, SlidingWindow
-from calc.scenario import FIELDS, Quantity
+from calc.fields import Quantity
+from calc.scenario import FIELDS
 from presets import formats, models
 
 

@@ -12,8 +12,8 @@ from scenarios import scenario
 from streamlit.testing.v1 import AppTest
 
 from calc import serving
-from calc.link import FIELDS
 from pages.ui.frame.pinned import Contender
+from pages.ui.frame.presentation import FIELDS
 from pages.ui.report import exhibits, report
 from pages.ui.serving.view import later
 

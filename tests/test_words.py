@@ -14,8 +14,9 @@ from babel.messages.pofile import read_po
 from scenarios import scenario
 
 from calc import explain, link, words
+from calc.fields import Quantity
 from calc.hf_config import ConfigError, parse
-from calc.scenario import SCHEMA, Quantity
+from calc.scenario import SCHEMA
 from pages.ui.frame import language
 
 T = TypeVar("T")

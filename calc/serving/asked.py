@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calc.scenario import Field, Option, Quantity, Scenario
+from calc import fields
+from calc.fields import Field, Option, Quantity, optional
+from calc.scenario import Scenario
 from calc.serving import arrivals, lengths
 from calc.serving.deployment import Colocated, Deployment, Disaggregated
 from calc.serving.policies import Batching, ChunkedPrefill, Continuous, Dynamic, Static
@@ -42,67 +44,100 @@ MEMORIES = ("paged", "contiguous")
 PREFIXES = ("none", "spare", "host")
 POLICIES = ("static", "dynamic", "continuous", "chunked", "disaggregated")
 
-# Keys are part of every link ever shared: add fields, never rename or reuse a key.
-FIELDS: tuple[Field, ...] = (
-    Option("arrivals", "arr", marked("Arrivals"), "poisson",
-           marked("Independent, in bursts, at even gaps, or all at time 0."), tuple(_ARRIVALS)),
-    Quantity("rate", "qps", marked("Arrival rate"), "1/s", 0.8, 0.01, 10000,
-             marked("Requests per second over all replicas."), whole=False),
-    Quantity("requests", "req", marked("Requests"), "requests", 400, 1, 20000,
-             marked("How many are simulated.")),
-    Option("lengths", "len", marked("Lengths"), "lognormal",
-           marked("How prompts and outputs spread around their means, which are Prompt and "
-                  "Output under Prefill."), tuple(_LENGTHS)),
-    Quantity("spread", "cv", marked("Spread"), "ratio", 1.0, 0.1, 5.0,
-             marked("Deviation over mean of lognormal lengths."),
-             whole=False, step=0.1),
-    Quantity("burstiness", "burst", marked("Burstiness"), "ratio", 2.0, 0.1, 10.0,
-             marked("Deviation over mean of the gaps of bursty arrivals; 1 is Poisson."),
-             whole=False, step=0.1),
-    Quantity("system", "sys", marked("System prompt"), "tokens", 0, 0, 131072,
-             marked("Tokens at the start of every prompt that all requests share.")),
-    Quantity("turns", "turns", marked("Turns"), "requests", 1, 1, 50,
-             marked("Requests of one session; each starts with all that was said before.")),
-    Quantity("samples", "bon", marked("Samples"), "answers", 1, 1, 64,
-             marked("Answers to each prompt; they share its cache.")),
-    Quantity("seed", "seed", marked("Seed"), "", 0, 0, 1000000,
-             marked("Start of the random numbers: the same seed gives the same run.")),
-    Option("policy", "pol", marked("Policy shown"), "continuous",
-           marked("Whose requests are drawn; all are compared."), POLICIES),
-    Quantity("replicas", "rep", marked("Replicas"), "replicas", 2, 1, 16,
-             marked("Of the sidebar's chips each. Disaggregated, some of them only read prompts.")),
-    Quantity("prefill_replicas", "npre", marked("Prefill replicas"), "replicas", 1, 1, 15,
-             marked("Of the replicas, those that read prompts when disaggregated.")),
-    Quantity("slots", "slots", marked("Slots"), "sequences", 32, 1, 4096,
-             marked("Most sequences that a replica decodes at once.")),
-    Quantity("window", "win", marked("Window"), "ms", 100, 1, 60000,
-             marked("Longest that dynamic batching waits for a full batch."), scale=1e-3),
-    Quantity("budget", "bud", marked("Token budget"), "tokens", 512, 1, 131072,
-             marked("Tokens of one step when prompts are read in chunks.")),
-    Option("memory", "kvm", marked("Cache memory"), "paged",
-           marked("Blocks as they are needed, or the longest length reserved."), MEMORIES),
-    Quantity("reserved", "res", marked("Reserved length"), "tokens", 32768, 1, 1048576,
-             marked("What contiguous memory sets aside for each sequence.")),
-    Option("relief", "out", marked("Memory full"), "recompute",
-           marked("The youngest is read again later, moved to the host, or turned away."),
-           tuple(_RELIEFS)),
-    Quantity("host", "host", marked("Host link"), "GB/s", 25, 1, 1024,
-             marked("Of one chip to host memory, for swapping and for prefixes kept there."),
-             scale=1e9),
-    Quantity("host_memory", "hm", marked("Host memory"), "GB", 64, 1, 4096,
-             marked("For the prefixes of one chip, where they are kept on the host."), scale=1e9),
-    Option("prefix", "pfx", marked("Prefix cache"), "none",
-           marked("Where prefixes are kept: nowhere, in spare memory, or on the host."), PREFIXES),
-    Option("affinity", "aff", marked("Session affinity"), "on",
-           marked("Whether a session stays with its replica."), ("on", "off")),
-    Option("streaming", "str", marked("Streaming"), "on",
-           marked("Whether the cache follows layer by layer while the prompt is still read, when "
-                  "disaggregated."),
-           ("on", "off")),
-    Quantity("ttft_limit", "tl", marked("Wanted TTFT"), "s", 5.0, 0.01, 3600,
-             marked("Longest time to first token of a good answer; TPOT has its own under "
-                    "Prefill."), whole=False),
-)  # fmt: skip
+
+# Keys are part of every link ever shared: add fields, never rename or reuse a key. A field stands
+# in one line here, is read below, and is shown by a group of `pages.ui.frame.sidebar`.
+# fmt: off
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What the traffic and the service are asked to be, in SI units."""
+
+    arrivals: str = optional(Option(
+        "arr", marked("Arrivals"), "poisson",
+        marked("Independent, in bursts, at even gaps, or all at time 0."), tuple(_ARRIVALS)))
+    rate: float = optional(Quantity(
+        "qps", marked("Arrival rate"), "1/s", 0.8, 0.01, 10000,
+        marked("Requests per second over all replicas."), whole=False))
+    requests: int = optional(Quantity(
+        "req", marked("Requests"), "requests", 400, 1, 20000,
+        marked("How many are simulated.")))
+    lengths: str = optional(Option(
+        "len", marked("Lengths"), "lognormal",
+        marked("How prompts and outputs spread around their means, which are Prompt and Output "
+               "under Prefill."),
+        tuple(_LENGTHS)))
+    spread: float = optional(Quantity(
+        "cv", marked("Spread"), "ratio", 1.0, 0.1, 5.0,
+        marked("Deviation over mean of lognormal lengths."), whole=False, step=0.1))
+    burstiness: float = optional(Quantity(
+        "burst", marked("Burstiness"), "ratio", 2.0, 0.1, 10.0,
+        marked("Deviation over mean of the gaps of bursty arrivals; 1 is Poisson."),
+        whole=False, step=0.1))
+    system: int = optional(Quantity(
+        "sys", marked("System prompt"), "tokens", 0, 0, 131072,
+        marked("Tokens at the start of every prompt that all requests share.")))
+    turns: int = optional(Quantity(
+        "turns", marked("Turns"), "requests", 1, 1, 50,
+        marked("Requests of one session; each starts with all that was said before.")))
+    samples: int = optional(Quantity(
+        "bon", marked("Samples"), "answers", 1, 1, 64,
+        marked("Answers to each prompt; they share its cache.")))
+    seed: int = optional(Quantity(
+        "seed", marked("Seed"), "", 0, 0, 1000000,
+        marked("Start of the random numbers: the same seed gives the same run.")))
+    policy: str = optional(Option(
+        "pol", marked("Policy shown"), "continuous",
+        marked("Whose requests are drawn; all are compared."), POLICIES))
+    replicas: int = optional(Quantity(
+        "rep", marked("Replicas"), "replicas", 2, 1, 16,
+        marked("Of the sidebar's chips each. Disaggregated, some of them only read prompts.")))
+    prefill_replicas: int = optional(Quantity(
+        "npre", marked("Prefill replicas"), "replicas", 1, 1, 15,
+        marked("Of the replicas, those that read prompts when disaggregated.")))
+    slots: int = optional(Quantity(
+        "slots", marked("Slots"), "sequences", 32, 1, 4096,
+        marked("Most sequences that a replica decodes at once.")))
+    window: float = optional(Quantity(
+        "win", marked("Window"), "ms", 100, 1, 60000,
+        marked("Longest that dynamic batching waits for a full batch."), scale=1e-3))
+    budget: int = optional(Quantity(
+        "bud", marked("Token budget"), "tokens", 512, 1, 131072,
+        marked("Tokens of one step when prompts are read in chunks.")))
+    memory: str = optional(Option(
+        "kvm", marked("Cache memory"), "paged",
+        marked("Blocks as they are needed, or the longest length reserved."), MEMORIES))
+    reserved: int = optional(Quantity(
+        "res", marked("Reserved length"), "tokens", 32768, 1, 1048576,
+        marked("What contiguous memory sets aside for each sequence.")))
+    relief: str = optional(Option(
+        "out", marked("Memory full"), "recompute",
+        marked("The youngest is read again later, moved to the host, or turned away."),
+        tuple(_RELIEFS)))
+    host: float = optional(Quantity(
+        "host", marked("Host link"), "GB/s", 25, 1, 1024,
+        marked("Of one chip to host memory, for swapping and for prefixes kept there."), scale=1e9))
+    host_memory: float = optional(Quantity(
+        "hm", marked("Host memory"), "GB", 64, 1, 4096,
+        marked("For the prefixes of one chip, where they are kept on the host."), scale=1e9))
+    prefix: str = optional(Option(
+        "pfx", marked("Prefix cache"), "none",
+        marked("Where prefixes are kept: nowhere, in spare memory, or on the host."), PREFIXES))
+    affinity: str = optional(Option(
+        "aff", marked("Session affinity"), "on",
+        marked("Whether a session stays with its replica."), ("on", "off")))
+    streaming: str = optional(Option(
+        "str", marked("Streaming"), "on",
+        marked("Whether the cache follows layer by layer while the prompt is still read, when "
+               "disaggregated."),
+        ("on", "off")))
+    ttft_limit: float = optional(Quantity(
+        "tl", marked("Wanted TTFT"), "s", 5.0, 0.01, 3600,
+        marked("Longest time to first token of a good answer; TPOT has its own under Prefill."),
+        whole=False))
+# fmt: on
+
+
+FIELDS: tuple[Field, ...] = fields.schema(Asked)
 
 
 @dataclass(frozen=True)
@@ -131,17 +166,17 @@ def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
     ServingError
         If they cannot come together.
     """
-    get = _getter(values)
-    lengths_of = _LENGTHS[get("lengths")]
+    asked = Asked(**fields.resolved(FIELDS, values, {}))
+    lengths_of = _LENGTHS[asked.lengths]
     return generate(
-        get("requests"),
-        _ARRIVALS[get("arrivals")](get("rate"), get("burstiness")),
-        lengths_of(scenario.prompt, get("spread")),
-        lengths_of(scenario.output, get("spread")),
-        seed=get("seed"),
-        system=get("system"),
-        samples=get("samples"),
-        turns=get("turns"),
+        asked.requests,
+        _ARRIVALS[asked.arrivals](asked.rate, asked.burstiness),
+        lengths_of(scenario.prompt, asked.spread),
+        lengths_of(scenario.output, asked.spread),
+        seed=asked.seed,
+        system=asked.system,
+        samples=asked.samples,
+        turns=asked.turns,
     )
 
 
@@ -153,60 +188,48 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
     ServingError
         If they contradict each other.
     """
-    get = _getter(values)
-    host = get("host") * scenario.n_chips
-    slots, replicas = get("slots"), get("replicas")
-    budget = max(get("budget"), slots)
+    asked = Asked(**fields.resolved(FIELDS, values, {}))
+    host = asked.host * scenario.n_chips
+    slots, replicas = asked.slots, asked.replicas
+    budget = max(asked.budget, slots)
     batching: dict[str, Batching] = {
         "static": Static(slots),
-        "dynamic": Dynamic(slots, get("window")),
+        "dynamic": Dynamic(slots, asked.window),
         "continuous": Continuous(slots),
         "chunked": ChunkedPrefill(slots, budget),
     }
     deployments: dict[str, Deployment] = {
-        id: Colocated(one, replicas, get("affinity") == "on") for id, one in batching.items()
+        id: Colocated(one, replicas, asked.affinity == "on") for id, one in batching.items()
     }
-    readers = min(get("prefill_replicas"), replicas - 1)
-    shown, notices = get("policy"), []
-    if budget > get("budget"):
+    readers = min(asked.prefill_replicas, replicas - 1)
+    shown, notices = asked.policy, []
+    if budget > asked.budget:
         notices.append(
             say("The token budget is raised to {n:,}: one token for each slot.", n=budget)
         )
     if not readers and shown == "disaggregated":
         shown = "continuous"
         notices.append(say("Disaggregated serving takes two replicas: continuous is shown."))
-    elif readers < get("prefill_replicas") and shown == "disaggregated":
+    elif readers < asked.prefill_replicas and shown == "disaggregated":
         notices.append(
             say("Of {n:,} replicas at most {most:,} can read prompts.", n=replicas, most=readers)
         )
     if readers:
         deployments["disaggregated"] = Disaggregated(
             readers, replicas - readers, scenario.scale_out * scenario.n_chips,
-            get("streaming") == "on", Continuous(slots),
+            asked.streaming == "on", Continuous(slots),
         )  # fmt: skip
     kept: dict[str, PrefixCache | None] = {
         "none": None,
         "spare": SpareMemory(),
-        "host": HostMemory(get("host_memory") * scenario.n_chips, host),
+        "host": HostMemory(asked.host_memory * scenario.n_chips, host),
     }
     return Setup(
         deployments,
-        Paged() if get("memory") == "paged" else Contiguous(get("reserved")),
-        _RELIEFS[get("relief")](host),
-        kept[get("prefix")],
-        Limits(get("ttft_limit"), scenario.tpot_target),
+        Paged() if asked.memory == "paged" else Contiguous(asked.reserved),
+        _RELIEFS[asked.relief](host),
+        kept[asked.prefix],
+        Limits(asked.ttft_limit, scenario.tpot_target),
         shown,
         tuple(notices),
     )
-
-
-def _getter(values: Mapping[str, Any]) -> Callable[[str], Any]:
-    """Looks a field up in SI units, or its default."""
-    by_name = {field.name: field for field in FIELDS}
-
-    def get(name: str) -> Any:
-        field = by_name[name]
-        value = values.get(name, field.default)
-        return field.to_si(value) if isinstance(field, Quantity) else value
-
-    return get

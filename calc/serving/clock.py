@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import decode, prefill
+from calc.fields import Quantity
 from calc.layout import Layout
-from calc.scenario import FIELDS, Quantity, Scenario
+from calc.scenario import FIELDS, Scenario
 from calc.serving.errors import ServingError
 from calc.words import say
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from calc.scenario import Field, Quantity
+from calc.fields import Field, Quantity
 from calc.words import say
 from pages.ui.charts import kit, renderer
 from pages.ui.charts.component import registered

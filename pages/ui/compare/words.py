@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from calc import compare, decode, link
 from calc.compare import Point
 from calc.explain import EXPLANATIONS
-from calc.scenario import Quantity
+from calc.fields import Quantity
 from calc.words import inside, say
 from pages.ui.frame.pinned import Contender
+from pages.ui.frame.presentation import SETTINGS
 from pages.ui.writing import palette, text
 
 # How each measure is written.
@@ -37,7 +38,7 @@ def figures_of(contenders: Sequence[Contender]) -> list[dict[str, float]]:
 
 def settings(contenders: Sequence[Contender]) -> dict[str, list[str]]:
     """The settings that differ, one column a contender."""
-    fields = compare.differing([one.values for one in contenders])
+    fields = compare.differing([one.values for one in contenders], SETTINGS)
     columns = {
         say("Setting"): [
             f"{say(field.label)} ({say(field.unit)})"

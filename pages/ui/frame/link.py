@@ -10,7 +10,7 @@ import streamlit as st
 
 import presets
 from calc import link, pins
-from calc.scenario import Catalogues, Option
+from calc.fields import Catalogues, Option
 from calc.words import say
 from pages.ui.frame.presentation import BY_KEY, FIELDS
 

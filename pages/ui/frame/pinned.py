@@ -11,11 +11,10 @@ import streamlit as st
 from calc import Scenario, link, pins
 from calc import scenario as scenarios
 from calc.pins import Pin
-from calc.scenario import SCHEMA
 from calc.words import say
 from pages.ui.frame import sidebar
 from pages.ui.frame.link import PRESETS, of_pin, widget_values
-from pages.ui.frame.presentation import FIELDS, VIEWING
+from pages.ui.frame.presentation import FIELDS, SETTINGS, VIEWING
 from pages.ui.writing import text
 
 KEY = "pins"
@@ -97,7 +96,7 @@ def suggestion() -> str:
     told = ("model", "n_chips", "chip", "weight_format")
     other = [
         f"{field.key}={link.dump_value(field, values[field.name])}"
-        for field in SCHEMA
+        for field in SETTINGS
         if field.name not in told and values[field.name] != field.default
     ]
     machine = f"{values['n_chips']}×{values['chip']}"

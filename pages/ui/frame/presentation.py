@@ -1,9 +1,10 @@
-"""How a page is read: fields of a link that change no number of the calculation."""
+"""Fields of a link that no formula reads: how a page is read, and what its bench draws from."""
 
 from __future__ import annotations
 
-from calc import link
-from calc.scenario import Field, Option
+from calc.fields import Field, Option, Quantity
+from calc.scenario import SCHEMA
+from calc.serving import asked
 from calc.words import marked
 
 SLIDES = (
@@ -12,18 +13,36 @@ SLIDES = (
 )  # fmt: skip
 
 # Keys are part of every link ever shared: add fields, never rename or reuse a key.
-LANGUAGE = Option("language", "lang", marked("Language"), "en",
-                  marked("Language of the pages."), ("en", "zh"))  # fmt: skip
-VIEW = Option("view", "view", marked("View"), "explore",
+LANGUAGE = Option("lang", marked("Language"), "en",
+                  marked("Language of the pages."), ("en", "zh"), name="language")  # fmt: skip
+VIEW = Option("view", marked("View"), "explore",
               marked("Pages with their controls, or one chart a screen."),
-              ("explore", "present"))  # fmt: skip
-SLIDE = Option("slide", "slide", marked("Slide"), SLIDES[0],
-               marked("What the presentation shows."), SLIDES)  # fmt: skip
+              ("explore", "present"), name="view")  # fmt: skip
+SLIDE = Option("slide", marked("Slide"), SLIDES[0],
+               marked("What the presentation shows."), SLIDES, name="slide")  # fmt: skip
+
+# How the acceptance bench draws: a setting, though of the bench only.
+TEMPERATURE = Quantity(
+    "t", marked("Temperature"), "", 1.0, 0.0, 2.0,
+    marked("Of target and draft in the acceptance bench; 0 is greedy."),
+    whole=False, name="temperature")  # fmt: skip
+TOP_K = Quantity("tk", marked("Top-k"), "tokens", 0, 0, 64,
+                 marked("Likeliest tokens kept in the acceptance bench; 0 keeps all."),
+                 name="top_k")  # fmt: skip
+TOP_P = Quantity(
+    "tp", marked("Top-p"), "probability", 1.0, 0.05, 1.0,
+    marked("Probability kept in the acceptance bench; 1 keeps all."),
+    whole=False, name="top_p")  # fmt: skip
+SAMPLING = (TEMPERATURE, TOP_K, TOP_P)
+
+# What a scenario is set to, as its readers see it: the bench stands with speculation.
+_AT = 1 + [field.name for field in SCHEMA].index("cost_ratio")
+SETTINGS: tuple[Field, ...] = (*SCHEMA[:_AT], *SAMPLING, *SCHEMA[_AT:])
 
 # What a pin leaves out: it keeps the setting, not the way of looking at it.
 VIEWING = (LANGUAGE, VIEW, SLIDE)
 
 # All that a link of the app carries.
-FIELDS: tuple[Field, ...] = (*link.FIELDS, *VIEWING)
+FIELDS: tuple[Field, ...] = (*SETTINGS, *asked.FIELDS, *VIEWING)
 BY_NAME = {field.name: field for field in FIELDS}
 BY_KEY = {field.key: field for field in FIELDS}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
 import streamlit as st
 
+from calc.fields import Catalogues, Choice, Field, Option, Quantity
 from calc.link import dump_value
-from calc.scenario import Catalogues, Choice, Field, Option, Quantity
 from calc.words import inside, marked, say
 from pages.ui.frame import customs
 from pages.ui.frame.link import held
@@ -318,5 +319,27 @@ def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -
     return say("{group} · this page uses {fields} only", group=name, fields=text.listed(here))
 
 
-_DRAWN = [name for rows in (GROUPS | FOLDED).values() for row in rows for name in row]
-assert {*_DRAWN, *(field.name for field in VIEWING)} == {*FIELDS}
+def check(groups: Mapping[str, Rows], wanted: Collection[str]) -> None:
+    """That every field has its place in a group, and only one.
+
+    Raises
+    ------
+    LookupError
+        For a field that is shown nowhere or twice, or is none.
+    """
+    drawn = Counter(name for rows in groups.values() for row in rows for name in row)
+    for name in wanted:
+        if drawn[name] != 1:
+            raise LookupError(
+                f"The field {name} stands in {drawn[name]} rows of the sidebar: give it a place in "
+                f"one group of GROUPS or FOLDED in {__name__}"
+            )
+    for name in drawn:
+        if name not in wanted:
+            raise LookupError(
+                f"The sidebar has a row for {name}, which is no field: define it in "
+                "calc.scenario.Scenario, calc.serving.asked.Asked or pages.ui.frame.presentation"
+            )
+
+
+check(GROUPS | FOLDED, [field.name for field in FIELDS.values() if field not in VIEWING])

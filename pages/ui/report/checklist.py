@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from calc import Scenario, cost, decode, prefill
 from calc.layout import Layout
@@ -19,8 +21,8 @@ class Item:
     blanks: tuple[str, ...]
 
 
-def filled(s: Scenario) -> list[Item]:
-    """All eight items, filled from the scenario."""
+def filled(s: Scenario, values: Mapping[str, Any]) -> list[Item]:
+    """All eight items, filled from the scenario and from what the controls hold beside it."""
     step = decode.step_time(s)
     first = float(prefill.prompt_time(s).total)
     return [
@@ -51,8 +53,8 @@ def filled(s: Scenario) -> list[Item]:
         ),
         Item(
             say("Sampling, random seed, stopping, time-outs and retries"),
-            say("temperature {t:g}, top-k {k}, top-p {p:g}", t=s.temperature, k=s.top_k,
-                p=s.top_p),
+            say("temperature {t:g}, top-k {k}, top-p {p:g}", t=values["temperature"],
+                k=values["top_k"], p=values["top_p"]),
             (say("random seed"), say("stop rules"), say("time-outs and retries")),
         ),
         Item(

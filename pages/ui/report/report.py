@@ -19,10 +19,11 @@ from plotly.offline import get_plotlyjs
 
 from calc import Scenario, cost, decode, link, memory, roofline, serving
 from calc.explain import EXPLANATIONS
-from calc.scenario import SCHEMA, Field, Quantity
+from calc.fields import Field, Quantity
 from calc.words import say
 from pages.ui.compare import words as compare_words
 from pages.ui.decode import words as decode_words
+from pages.ui.frame.presentation import SETTINGS
 from pages.ui.report import checklist, exhibits
 from pages.ui.serving import view as service_view
 from pages.ui.serving import words as service_words
@@ -101,7 +102,7 @@ def sections(subject: exhibits.Subject, values: Mapping[str, object]) -> list[Se
         ],
     )
     note = say("What differs from the defaults is set in bold.")
-    parts = [first, Section(say("Scenario"), [note], _settings(SCHEMA, values))]
+    parts = [first, Section(say("Scenario"), [note], _settings(SETTINGS, values))]
     for id in subject.offered():
         entry = exhibits.EXHIBITS[id]
         shown = entry.build(subject)
@@ -113,7 +114,7 @@ def sections(subject: exhibits.Subject, values: Mapping[str, object]) -> list[Se
         Section(
             say("Before it is deployed"),
             [say("What has to be fixed before services are compared; blanks are yours to fill.")],
-            blanks=checklist.filled(s),
+            blanks=checklist.filled(s, values),
         )
     )
     return parts

@@ -12,6 +12,8 @@ from calc import Scenario, sampling, speculative
 from calc.words import marked, say
 from pages.ui.charts import kit
 from pages.ui.frame import customs, language
+from pages.ui.frame import link as links
+from pages.ui.frame.presentation import SAMPLING
 from pages.ui.speculative import figures
 from pages.ui.writing import tables, text
 
@@ -133,7 +135,7 @@ _PROBLEM = "_bench_problem"
 _TOKEN, _TARGET, _DRAFT = marked("token"), marked("target p"), marked("draft q")
 
 
-def section(scenario: Scenario) -> None:
+def section() -> None:
     """Editor, overlap, acceptance, and the simulation."""
     st.selectbox(
         say("Take an example"),
@@ -151,11 +153,9 @@ def section(scenario: Scenario) -> None:
         return
     with left:
         _editor(names, target, draft)
+    chosen = [links.widget_values()[field.name] for field in SAMPLING]
     p, q = (
-        sampling.processed(
-            sampling.distribution(weights), scenario.temperature, scenario.top_k, scenario.top_p
-        )
-        for weights in (target, draft)
+        sampling.processed(sampling.distribution(weights), *chosen) for weights in (target, draft)
     )
     with right:
         alpha = sampling.acceptance(p, q)
