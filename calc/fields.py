@@ -67,7 +67,7 @@ class Quantity:
 
     def fault(self, value: Any) -> str | None:
         """Why the settings cannot hold `value`, in SI units, or None when they can."""
-        if isinstance(value, (int, float)) and math.isfinite(value):
+        if self.scale != 1 and isinstance(value, (int, float)) and math.isfinite(value):
             value = self.plain(value)
         return self.problem(value)
 
