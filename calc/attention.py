@@ -224,7 +224,7 @@ class GroupedQuery(PerToken):
 
     References
     ----------
-    Parameters method.md F1.1; cache F2.1; FLOPs F3.2.
+    Parameters F1.1; cache F2.1; FLOPs F3.2.
     """
 
     heads: int
@@ -321,7 +321,7 @@ class Latent(PerToken):
 
     References
     ----------
-    Parameters method.md F1.6; cache F2.2; FLOPs F3.3, prompts F5.1.
+    Parameters F1.6; cache F2.2; FLOPs F3.3, prompts F5.1.
     """
 
     heads: int
@@ -338,7 +338,7 @@ class Latent(PerToken):
 
     @property
     def split(self) -> HeadSplit:
-        """All heads read the one latent, so each chip needs the whole of it (method.md F3.7)."""
+        """All heads read the one latent, so each chip needs the whole of it (F3.7)."""
         absorbed = self.kv_rank + self.rope_dim
         return HeadSplit(self.heads, 1, self.heads * absorbed, self.heads * self.kv_rank)
 
@@ -470,7 +470,7 @@ class SlidingWindow(Limited):
 
     References
     ----------
-    method.md F2.3: kept and read tokens are ``min(context, window)``.
+    F2.3: kept and read tokens are ``min(context, window)``.
     """
 
     window: int
@@ -499,7 +499,7 @@ class Chunked(Limited):
 
     References
     ----------
-    method.md F2.6.
+    F2.6.
     """
 
     chunk: int
@@ -525,7 +525,7 @@ class Chunked(Limited):
 class SharedCache(Around):
     """A layer that attends to the cache of an earlier one: it keeps nothing and reads it all.
 
-    Capacity shrinks, read traffic does not (method.md F2.5). It has no key and value
+    Capacity shrinks, read traffic does not (F2.5). It has no key and value
     projections of its own.
     """
 

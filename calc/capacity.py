@@ -25,7 +25,7 @@ def requests_per_second_per_chip(
 
     Examples
     --------
-    Seed 001 §12, 43 sequences on 16 chips, and 138 on 32, at its rounded step of 19 ms:
+    43 sequences on 16 chips, and 138 on 32, at a step of 19 ms (Austin et al. 2025, part 8):
 
     >>> round(requests_per_second_per_chip(43, 0.019, 512, 16), 3)
     0.276
@@ -78,7 +78,7 @@ def topology(scenario: Scenario, *, doubled: bool = False) -> Topology:
 
     References
     ----------
-    Seed 001 §12; method.md F6.2.
+    F6.2; Austin et al. 2025, part 8.
     """
     s = scenario
     weights = memory.weights(replace(s, fidelity="bound"))
@@ -170,7 +170,7 @@ def mixed_weights(model: Model, experts: NumberFormat, rest: NumberFormat) -> fl
 
     References
     ----------
-    method.md F9.2, mixed checkpoints.
+    F9.2, mixed checkpoints.
     """
     parts = [(b.count, p) for b in model.blocks for p in b.feedforward.parts(model.d_model)]
     matrices = sum(

@@ -116,7 +116,7 @@ class Chip:
         """Fewest chips, at least `chips`, that can be had together.
 
         A published slice list decides; past its end whole largest slices are added. Without a list
-        counts are powers of two (method.md F6.2).
+        counts are powers of two (F6.2).
 
         >>> v5e = Chip("v5e", "TPU v5e", "Google", 16e9, 8.2e11, {}, slices=(1, 4, 8, 16))
         >>> v5e.legal_count(4.4), v5e.legal_count(33)

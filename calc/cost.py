@@ -42,7 +42,7 @@ def per_million(price: float, tokens_per_second: ArrayLike) -> Array:
 
     References
     ----------
-    Seed 004; method.md F8.12.
+    F8.12.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def per_thousand_requests(
 
     References
     ----------
-    Seed 004; method.md F8.12.
+    F8.12.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def requests(scenario: Scenario, step: StepTime, prompts_per_second: float) -> f
 
 
 def flops_per_usd(chip_price: float, chip: Chip, compute_format: NumberFormat) -> float:
-    """FLOPs at the dense peak that a dollar buys [FLOP/USD] (seed 001 §12).
+    """FLOPs at the dense peak that a dollar buys [FLOP/USD] (F8.12).
 
     >>> v5e = Chip("v5e", "", "", 16e9, 8.2e11, {"bf16": 1.97e14})
     >>> f"{flops_per_usd(1.2, v5e, NumberFormat('bf16', '', 16, 'bf16')):.2e}"

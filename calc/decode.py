@@ -172,7 +172,7 @@ def step_time(
         other, so a sweep over both is one call.
     tokens : array_like
         Tokens of each sequence in the step: 1, or a draft and one more when verifying. FLOPs and
-        the experts hit grow with it; weights and cache are read once (method.md F3.6).
+        the experts hit grow with it; weights and cache are read once (F3.6).
     layout : Layout, optional
         Widths to use instead of the scenario's at ``operators``; arrays of them broadcast too.
 
@@ -184,7 +184,7 @@ def step_time(
 
     References
     ----------
-    Seed 001 §6; method.md F3.1–F3.9, with the weights really read (F1.9, F3.5) and the cache
+    F3.1–F3.10, with the weights really read (F1.9, F3.5) and the cache
     summed over the model's own layers (F2.1–F2.4).
     """
     s = scenario
@@ -200,7 +200,7 @@ def step_time(
 def kv_equals_weights_batch(scenario: Scenario) -> float:
     """Batch at which a step reads as many bytes of cache as of weights [sequence].
 
-    Beyond it a larger batch shares little (seed 001 §4). The weights of a mixture of experts grow
+    Beyond it a larger batch shares little (F3.5). The weights of a mixture of experts grow
     with the batch, so it is found by climbing from below, as `roofline.compute_bound_batch` is.
     """
     each = float(scenario.model.kv_bytes_read(scenario.context, scenario.kv_format))
@@ -235,7 +235,7 @@ class Frontier:
 
 
 def frontier(scenario: Scenario, batch: ArrayLike) -> Frontier:
-    """The latency/throughput frontier of a scenario over given batches (seed 001 §12)."""
+    """The latency/throughput frontier of a scenario over given batches (Pope et al. 2022)."""
     return Frontier.of(step_time(scenario, batch=batch), float(memory.max_batch(scenario)))
 
 

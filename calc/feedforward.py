@@ -75,7 +75,7 @@ class FeedForward(ABC):
         return sum(part.total for part in self.parts(d_model))
 
     def active_params(self, d_model: int) -> int:
-        """Parameters that multiply one token [parameter] (method.md F1.8)."""
+        """Parameters that multiply one token [parameter] (F1.8)."""
         return sum(part.active for part in self.parts(d_model))
 
     def params_read(self, d_model: int, tokens: ArrayLike, skew: float = 0.0) -> Array:
@@ -107,7 +107,7 @@ def expected_distinct_experts(
 
     References
     ----------
-    method.md F3.5; the skew between its two limits is ours.
+    F3.5; the skew between its two limits is ours.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def expected_distinct_experts(
 
 @dataclass(frozen=True)
 class Dense(FeedForward):
-    """A gated (SwiGLU, GeGLU) or plain two-matrix MLP of hidden size `width` (method.md F1.2)."""
+    """A gated (SwiGLU, GeGLU) or plain two-matrix MLP of hidden size `width` (F1.2)."""
 
     width: int
     gated: bool = True
@@ -157,7 +157,7 @@ class MixtureOfExperts(FeedForward):
 
     References
     ----------
-    Parameters method.md F1.5; read per step F3.5.
+    Parameters F1.5; read per step F3.5.
     """
 
     experts: int

@@ -32,7 +32,7 @@ class NumberFormat:
 
     Notes
     -----
-    Effective bits with group metadata are ``b + (b_scale + b_zero) / group``, method.md F9.2.
+    Effective bits with group metadata are ``b + (b_scale + b_zero) / group``, F9.2.
     """
 
     id: str

@@ -85,7 +85,7 @@ class Layout:
         """How often the time of one micro-batch through all stages passes in one step.
 
         With as many micro-batches as stages all are busy; fewer leave bubbles, more take longer
-        and read the weights once more each (method.md F3.9).
+        and read the weights once more each (F3.9).
         """
         return np.maximum(self.pp, self.micro_batches) / self.pp
 
@@ -99,7 +99,7 @@ class Layout:
         """Part of its group's cache that one chip reads.
 
         Heads are dealt out first. Beyond them a chip holds a copy, unless the cache is split by
-        batch, as far as there are `sequences` to deal out, or by sequence (method.md F3.7, F3.8).
+        batch, as far as there are `sequences` to deal out, or by sequence (F3.7, F3.8).
         """
         if not split.cache_heads:
             return 1 / self.tp
@@ -249,7 +249,7 @@ def pipeline_utilisation(stages: ArrayLike, micro_batches: ArrayLike) -> Array:
 
     References
     ----------
-    method.md F3.9.
+    F3.9.
 
     Examples
     --------

@@ -35,7 +35,7 @@ def kv_per_sequence(scenario: Scenario, context: ArrayLike | None = None) -> Arr
 
     References
     ----------
-    method.md F2.1–F2.4, copies F3.7.
+    F2.1–F2.4, copies F3.7.
     """
     s = scenario
     length = s.context if context is None else context
@@ -73,7 +73,7 @@ def activations_per_chip(scenario: Scenario, layout: Layout) -> Array:
 
     References
     ----------
-    method.md F6.1.
+    F6.1.
     """
     s, model = scenario, scenario.model
     columns = [
@@ -100,7 +100,7 @@ def max_batch(scenario: Scenario, context: ArrayLike | None = None) -> NDArray[n
 
     References
     ----------
-    method.md F6.2; each group of chips has its own sequences.
+    F6.2; each group of chips has its own sequences.
     """
     groups = _groups(scenario)
     each = kv_per_sequence(scenario, context) + activations_per_sequence(scenario)
@@ -147,7 +147,7 @@ def min_chips(scenario: Scenario) -> int:
 
     References
     ----------
-    method.md F6.2.
+    F6.2.
     """
     return fewest_chips(scenario, chips_needed(replace(scenario, fidelity="bound")), fits)
 

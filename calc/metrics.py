@@ -16,7 +16,7 @@ def bandwidth_share(moved: ArrayLike, seconds: ArrayLike, bandwidth: ArrayLike) 
 
     Examples
     --------
-    7e9 fp16 weights read 100 times a second from 2 TB/s (seed 004 prints 700 GB/s; it is 1.4 TB/s):
+    7e9 fp16 weights read 100 times a second, 1.4 TB/s, from a memory of 2 TB/s:
 
     >>> float(bandwidth_share(7e9 * 2, 1 / 100, 2e12))
     0.7
@@ -32,7 +32,7 @@ def flops_share(useful: ArrayLike, seconds: ArrayLike, rate: ArrayLike) -> Array
 def mbu(scenario: Scenario, step: StepTime) -> Array:
     """MBU of a decode step: weights and cache that it must read, over all chips' bandwidth.
 
-    Copies that a layout reads are no useful bytes (method.md F4.3).
+    Copies that a layout reads are no useful bytes (F4.3).
     """
     s, model = scenario, scenario.model
     weights = model.params_read(step.batch, s.routing_skew) * s.weight_format.bytes
@@ -50,7 +50,7 @@ def mfu(scenario: Scenario, step: StepTime) -> Array:
 def time_per_output_token(first: float, last: float, output: int) -> float:
     """TPOT over the gaps between tokens, of which there is one fewer than tokens [s].
 
-    Some divide by the number of tokens instead (method.md F8.1).
+    Some divide by the number of tokens instead (F8.1).
 
     >>> round(time_per_output_token(0.2, 10.2, 101), 9)
     0.1
@@ -62,7 +62,7 @@ def end_to_end(ttft: float, tpot: float, output: int, *, per_token: bool = False
     """Time of a whole request [s].
 
     The first token comes with the prompt, so ``output - 1`` gaps follow; with `per_token` all
-    tokens are counted, the other convention in use (method.md F8.1).
+    tokens are counted, the other convention in use (F8.1).
 
     >>> end_to_end(0.5, 0.1, 101), round(end_to_end(0.5, 0.1, 101, per_token=True), 9)
     (10.5, 10.6)

@@ -19,8 +19,7 @@ Array = NDArray[np.float64]
 class Block:
     """`count` equal layers, wherever they stand in the stack: sums do not depend on the order.
 
-    `norms` is the number of model-wide norm vectors of one layer: 2, or 4 in Gemma (method.md
-    F1.3).
+    `norms` is the number of model-wide norm vectors of one layer: 2, or 4 in Gemma (F1.3).
     """
 
     count: int
@@ -60,7 +59,7 @@ class Model:
 
     Notes
     -----
-    Counts are exact to the integer for published configurations (method.md §1.1). Three of them
+    Counts are exact to the integer for published configurations (F1.1–F1.9). Three of them
     matter for time, and they differ: `total_params` is what memory holds, `params_read` what a
     step streams (the input embedding is gathered, not streamed; a tied head is streamed, F1.9),
     `active_params` what multiplies one token.
@@ -145,7 +144,7 @@ class Model:
         """Parameters that multiply one decoded token [parameter].
 
         The input embedding is left out and the output head counted: the convention of DeepSeek
-        and gpt-oss. Mixtral and Qwen3 publish `active_params_with_embedding` (method.md F1.8).
+        and gpt-oss. Mixtral and Qwen3 publish `active_params_with_embedding` (F1.8).
         """
         return self.active_params_with_embedding - self.gathered_params
 
@@ -179,7 +178,7 @@ class Model:
     def params_read(self, tokens: ArrayLike, skew: float = 0.0) -> Array:
         """Expected parameters streamed from memory by a step of `tokens` tokens [parameter].
 
-        Of routed experts only the distinct ones that the tokens hit are read (method.md F3.5);
+        Of routed experts only the distinct ones that the tokens hit are read (F3.5);
         `skew` makes them fewer, see `feedforward.expected_distinct_experts`.
         """
         d = self.d_model
@@ -207,7 +206,7 @@ class Model:
         return moved
 
     def attention_intensity(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        """FLOPs of decode attention per byte of cache moved [FLOP/byte] (method.md F3.3)."""
+        """FLOPs of decode attention per byte of cache moved [FLOP/byte] (F3.3)."""
         return self.attention_flops(context) / self.kv_bytes_read(context, kv_format)
 
     def prefill_attention_flops(self, tokens: ArrayLike) -> Array:

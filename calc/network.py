@@ -66,7 +66,7 @@ class Network:
     Notes
     -----
     A group of Y chips that gathers V bytes needs ``(Y-1)/Y V`` of them at every chip. A step is
-    never shorter than its hops (method.md F3.7; How To Scale Your Model, parts 3 and 12).
+    never shorter than its hops (F3.7; Austin et al. 2025, parts 3 and 12).
     """
 
     fabric: Fabric

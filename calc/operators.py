@@ -1,7 +1,7 @@
 """What a step is made of: bytes moved, FLOPs done and messages sent by the busiest chip.
 
 At fidelity ``bound`` there are two operators, the cache and the linear layers; at ``operators``
-each has a roofline of its own (method.md F3.2), and chips that share the work wait for each other
+each has a roofline of its own (F3.2), and chips that share the work wait for each other
 (F3.7–F3.9).
 """
 
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 # Names that others look for.
 OUTPUT_HEAD, ALL_REDUCE = marked("output head"), marked("all-reduce")
-COMBINE_BYTES = 2  # experts return their sums in bf16, whatever they were sent (method.md F3.8)
+COMBINE_BYTES = 2  # experts return their sums in bf16, whatever they were sent (F3.8)
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def with_chunk(scenario: Scenario, layout: Layout, chunk: Array, before: Array) 
 
 
 class _Roofline:
-    """The rows of method.md F3.2 for one layout, on the busiest chip."""
+    """The rows of F3.2 for one layout, on the busiest chip."""
 
     def __init__(
         self, scenario: Scenario, layout: Layout, batch: Array, context: Array, tokens: Array

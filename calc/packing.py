@@ -229,7 +229,7 @@ def build(items: Sequence[Item], devices: Sequence[Device], objective: Objective
 
     References
     ----------
-    Gilmore and Gomory 1961, for the unknowns; seed 004, replica parallelism, for the question.
+    F6.4; Gilmore and Gomory 1961.
     """
     check(items, devices)
     wanted = np.array([item.replicas for item in items], dtype=float)

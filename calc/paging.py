@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def allocated_tokens(context: ArrayLike, block: int) -> Array:
-    """Tokens' worth of blocks that a sequence occupies [token] (method.md F2.9).
+    """Tokens' worth of blocks that a sequence occupies [token] (F2.9).
 
     >>> float(allocated_tokens(500, 16))
     512.0
@@ -56,7 +56,7 @@ def window_blocks(window: int, longest: int, chunk: int, block: int) -> int:
     """Blocks that one sequence may hold in a sliding-window layer while a prompt chunk is read.
 
     One block more than the tokens need, since the window need not start at a block's edge
-    (method.md F2.3).
+    (F2.3).
 
     >>> window_blocks(128, 131072, 8192, 16)
     521
@@ -68,7 +68,7 @@ def layer_groups(model: Model) -> tuple[int, int]:
     """Groups of equally many layers that a hybrid allocator pages together, and layers in each.
 
     Group size is the smallest count of any kind of cache, or the largest when they are within half
-    of each other; what does not divide is padded (method.md F2.4).
+    of each other; what does not divide is padded (F2.4).
     """
     counts: Counter[str] = Counter()
     for block in model.blocks:

@@ -32,7 +32,7 @@ class Figures:
 
 
 def figures(scenario: Scenario) -> Figures:
-    """The figures of one scenario (method.md F9.3)."""
+    """The figures of one scenario (F9.3)."""
     step = decode.step_time(scenario)
     return Figures(
         float(step.weight_read),

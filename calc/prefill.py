@@ -27,7 +27,7 @@ def linear_flops(model: Model, tokens: ArrayLike) -> Array:
 
     References
     ----------
-    method.md F5.1.
+    F5.1.
     """
     body = model.active_params - model.head_params
     return np.asarray(2.0 * body * np.asarray(tokens, dtype=float) + 2.0 * model.head_params)
@@ -51,7 +51,7 @@ def attention_overtakes(model: Model) -> float:
 
 
 def decode_attention_overtakes(model: Model) -> float:
-    """The same for one decoded token at a context length [token] (method.md F3.4)."""
+    """The same for one decoded token at a context length [token] (F3.4)."""
     return _crossing(lambda length: model.attention_flops(length) - 2.0 * model.active_params)
 
 
@@ -73,7 +73,7 @@ def block_hit(scenario: Scenario, prefix: ArrayLike | None = None) -> Array:
 
     References
     ----------
-    method.md F8.10.
+    F8.10.
     """
     s = scenario
     found = np.minimum(s.prefix_hit if prefix is None else prefix, s.prompt - 1)
@@ -107,7 +107,7 @@ def prompt_time(
 
     References
     ----------
-    Seed 001 §12; method.md F5.1, F5.2.
+    F5.1, F5.2; Austin et al. 2025, part 8.
     """
     s = scenario
     length = np.asarray(s.prompt if prompt is None else prompt, dtype=float)
@@ -188,7 +188,7 @@ def free_tokens(scenario: Scenario) -> float:
 
     References
     ----------
-    method.md F5.3.
+    F5.3.
     """
     s = scenario
     room = roofline.compute_bound_batch(s) - s.batch
@@ -212,7 +212,7 @@ def chunked_step(
 
     References
     ----------
-    method.md F5.3.
+    F5.3.
     """
     s = scenario
     size = np.asarray(chunk, dtype=float)
@@ -263,7 +263,7 @@ def largest_chunk(scenario: Scenario) -> float:
     """Most prompt tokens a group's decode step may take along within `tpot_target` [token].
 
     0 if the step alone takes longer; the whole prompt if even that fits; nan if times are unknown
-    (method.md F5.3).
+    (F5.3).
     """
     low, high = 0, scenario.prompt
     if math.isnan(float(chunked_step(scenario, 0).total)):
@@ -286,7 +286,7 @@ class Chunked:
     """A prompt read in chunks beside a decoding batch.
 
     `steps` is their number, `time` until the last is done [s], `longest_step` the worst time per
-    token of the batch meanwhile [s], `reread` the cached tokens read again (method.md F5.3).
+    token of the batch meanwhile [s], `reread` the cached tokens read again (F5.3).
     """
 
     steps: int
@@ -312,7 +312,7 @@ def chunked(scenario: Scenario, chunk: int | None = None) -> Chunked:
 
 
 def reread_tokens(prompt: int, chunk: int) -> float:
-    """Cached tokens that later chunks read again [token] (method.md F5.3).
+    """Cached tokens that later chunks read again [token] (F5.3).
 
     >>> reread_tokens(8192, 512)
     61440.0
@@ -326,7 +326,7 @@ def transfer_time(scenario: Scenario, ports: int = 1) -> float:
 
     References
     ----------
-    method.md F8.9.
+    F8.9.
     """
     s = scenario
     return float(s.model.kv_bytes(s.prompt, s.kv_format)) / (ports * s.scale_out)
@@ -340,7 +340,7 @@ def exposed_transfer(scenario: Scenario, reading: float, ports: int = 1) -> floa
 
 
 def servers_ratio(prompt_time: float, batch: float, step_time: float, output: float) -> float:
-    """Prefill replicas that keep one decode replica busy (method.md F8.8).
+    """Prefill replicas that keep one decode replica busy (F8.8).
 
     >>> round(servers_ratio(0.91, 32, 0.019, 512), 2), round(servers_ratio(0.91, 43, 0.019, 512), 1)
     (2.99, 4.0)
@@ -367,7 +367,7 @@ class LayerFlops:
 
 
 def layer_flops(model: Model, tokens: int) -> list[LayerFlops]:
-    """Each block's layer over a prompt (seed 000 §6.2; method.md F5.1)."""
+    """Each block's layer over a prompt (F5.1)."""
     found = []
     for block in model.blocks:
         kind, twin = block.attention, block.attention.multi_head

@@ -50,7 +50,7 @@ def effective_bits(
 
     References
     ----------
-    method.md F9.2.
+    F9.2.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def calibrate(
 
     References
     ----------
-    method.md F9.1; seed 000 §6.6.1.
+    F9.1; Jacob et al. 2018.
 
     Examples
     --------

@@ -17,7 +17,7 @@ def ridge_point(chip: Chip, compute_format: NumberFormat) -> float:
 
     References
     ----------
-    method.md §0, R = C/W.
+    F0.1; Williams et al. 2009.
     """
     return chip.peak(compute_format) / chip.bandwidth
 
@@ -32,7 +32,7 @@ def critical_batch(chip: Chip, weight_format: NumberFormat, compute_format: Numb
 
     References
     ----------
-    Seed 001 §3; method.md F4.1.
+    F4.1; Austin et al. 2025, part 1.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def compute_bound_batch(scenario: Scenario) -> float:
 
     References
     ----------
-    method.md F3.5.
+    F3.5.
     """
     low, high = 1e-3, 1e9
     if math.isnan(scenario.chip.peak(scenario.compute_format)):

@@ -108,7 +108,7 @@ def keep_top_p(p: Array, top_p: float) -> Array:
 
 
 def processed(p: Array, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Array:
-    """Temperature, then top-k, then top-p, renormalised (method.md §10)."""
+    """Temperature, then top-k, then top-p, renormalised (F10.1)."""
     return keep_top_p(keep_top_k(at_temperature(p, temperature), top_k), top_p)
 
 
@@ -119,7 +119,7 @@ def acceptance(p: Array, q: Array) -> float:
 
     References
     ----------
-    Leviathan et al. 2022, corollary 3.6; method.md F7.1.
+    F7.1; Leviathan et al. 2022, corollary 3.6.
 
     Examples
     --------

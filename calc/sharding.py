@@ -83,7 +83,7 @@ def matmul(scenario: Scenario, tp: ArrayLike | None = None) -> Matmul:
 
     References
     ----------
-    Seed 001 §8 and §12; method.md §11.
+    F11.1; Austin et al. 2025, parts 3 and 8.
     """
     s = scenario
     width = np.asarray(Layout.of(s).tp if tp is None else tp, dtype=float)
@@ -125,7 +125,7 @@ def hbm_limit(
 
     References
     ----------
-    Seed 001 §8; method.md §11.
+    F11.2; Austin et al. 2025, part 7.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def compute_limit(columns: float, rate: float, link: float, axes: int = 1) -> fl
 
     References
     ----------
-    Seed 001 §12; method.md F5.4, §11.
+    F5.4; Austin et al. 2025, part 5.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def compute_limit(columns: float, rate: float, link: float, axes: int = 1) -> fl
 
 
 def latency_bound_below(chips: float, one_way: float, hop: float) -> float:
-    """Message size under which a collective on a torus only waits for its hops [byte] (§11).
+    """Message size under which a collective on a torus only waits for its hops [byte] (F11.3).
 
     >>> latency_bound_below(8, 4.5e10, 1e-6)
     360000.0
@@ -252,7 +252,7 @@ def two_axis_time(
 
     References
     ----------
-    method.md §11, 2-D weight-stationary.
+    F11.4; Pope et al. 2022, 2-D weight-stationary.
     """
     root = np.sqrt(np.asarray(chips, dtype=float))
     return np.asarray(
@@ -268,7 +268,7 @@ def two_axis_crossover(d_model: float, columns: float, *, uniform: bool = False)
 
     References
     ----------
-    method.md §11: ``18 F / D`` and ``4 F / D``.
+    F11.4: ``18 F / D`` and ``4 F / D``.
 
     Examples
     --------
@@ -363,14 +363,14 @@ def by_width(scenario: Scenario, tp: ArrayLike) -> Widths:
 
 
 def message(scenario: Scenario) -> float:
-    """Activations that a collective of one product carries [byte] (method.md §11)."""
+    """Activations that a collective of one product carries [byte] (F11.1)."""
     s = scenario
     sequences = float(Layout.of(s).sequences(s.batch))
     return sequences * s.model.d_model * s.compute_format.bytes
 
 
 def latency_floor(scenario: Scenario) -> float:
-    """What a step's reductions take if their messages are of no size [s] (method.md F3.7)."""
+    """What a step's reductions take if their messages are of no size [s] (F3.7)."""
     return float(decode.step_time(with_links(scenario), batch=0).communication)
 
 

@@ -57,7 +57,7 @@ def expected_tokens(alpha: ArrayLike, n_draft: ArrayLike) -> Array:
 
     References
     ----------
-    Leviathan et al. 2022, equation 1; method.md F7.2.
+    F7.2; Leviathan et al. 2022, equation 1.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def expected_tokens(alpha: ArrayLike, n_draft: ArrayLike) -> Array:
 
 
 def expected_tokens_by_position(acceptance: ArrayLike) -> float:
-    """The same for an acceptance of its own at each position [token] (method.md F7.2).
+    """The same for an acceptance of its own at each position [token] (F7.2).
 
     >>> expected_tokens_by_position([0.5, 0.5])
     1.75
@@ -84,7 +84,7 @@ def expected_tokens_by_position(acceptance: ArrayLike) -> float:
 def expected_tokens_of_tree(acceptance: ArrayLike, branches: ArrayLike) -> float:
     """Tokens per verification of a tree with so many candidates at each depth [token].
 
-    A depth is passed if any candidate is accepted, ``1 - (1 - a)^c`` (method.md F7.5).
+    A depth is passed if any candidate is accepted, ``1 - (1 - a)^c`` (F7.5).
     """
     passed = 1 - (1 - _probability(acceptance)) ** _length(branches)
     return expected_tokens_by_position(passed)
@@ -99,7 +99,7 @@ def speedup(alpha: ArrayLike, n_draft: ArrayLike, cost_ratio: ArrayLike) -> Arra
 
     References
     ----------
-    Leviathan et al. 2022, theorem 3.8; method.md F7.3.
+    F7.3; Leviathan et al. 2022, theorem 3.8.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def best_n_draft(alpha: float, cost_ratio: float, longest: int = LONGEST_DRAFT) 
 
 
 def operations_factor(alpha: ArrayLike, n_draft: ArrayLike, draft_operations: ArrayLike) -> Array:
-    """FLOPs per token over plain decoding (Leviathan et al., theorem 3.11; F7.3).
+    """FLOPs per token over plain decoding (F7.3; Leviathan et al. 2022, theorem 3.11).
 
     `draft_operations` is the draft's FLOPs per token over the target's.
     """
@@ -130,7 +130,7 @@ def operations_factor(alpha: ArrayLike, n_draft: ArrayLike, draft_operations: Ar
 
 
 def reported_acceptance(alpha: ArrayLike, n_draft: ArrayLike) -> Array:
-    """Acceptance as engines print it, accepted over drafted tokens (method.md F7.2).
+    """Acceptance as engines print it, accepted over drafted tokens (F7.2).
 
     >>> round(float(reported_acceptance(0.8, 4)), 2)
     0.59
@@ -236,7 +236,7 @@ def batch_speedup(
 
     References
     ----------
-    method.md F7.4, F3.6.
+    F7.4, F3.6.
     """
     drafted = scenario.n_draft if n_draft is None else n_draft
     plain = decode.step_time(scenario, batch, context)
@@ -267,7 +267,7 @@ def tree_speedup(scenario: Scenario, branches: ArrayLike) -> tuple[float, int, f
 
     References
     ----------
-    method.md F7.5.
+    F7.5.
     """
     widths = _length(branches)
     nodes = int(np.cumprod(widths).sum())

@@ -1,7 +1,7 @@
 """Layers that carry a constant state instead of a growing cache.
 
 The state is as large at a million tokens as at one, and each decode step reads it and writes it
-back: the traffic of a step is twice its size (method.md F2.7).
+back: the traffic of a step is twice its size (F2.7).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ConstantState(Attention):
 
 @dataclass(frozen=True)
 class GatedDeltaNet(ConstantState):
-    """Gated delta rule (Qwen3-Next, Qwen3.5), parameters by method.md F1.7.
+    """Gated delta rule (Qwen3-Next, Qwen3.5), parameters by F1.7.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Capacity, cost and metrics: figures that must come out, and what may be missing.
 
-Sources: LEDGER as in test_golden; SERVING = seed 004; FORMULAS = method.md and golden.json.
+Sources as in test_golden.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from presets import chips, formats, models
 
 
 def nominal(stored: str) -> Scenario:
-    """70e9 parameters; the cache of a token scales with the format, as the seeds have it."""
+    """70e9 parameters; the cache of a token scales with the format, as in HTSYM part 8."""
     return scenario(NOMINAL_70B, w=stored, kv=stored)
 
 
-# LEDGER §12 (s001_mintopo_*, s001_qps_chip_*): weights, raw chips, slice, free, sequences, doubled.
+# F6.2: weights, raw chips, slice, free, sequences, doubled.
 TOPOLOGIES = [
     ("bf16", 140e9, 8.75, 16, 116e9, 43, 138, 0.276, 0.443),
     ("int8", 70e9, 4.375, 8, 58e9, 43, 138, 0.553, 0.887),
@@ -55,13 +55,13 @@ def test_smallest_topologies(
 
 
 def test_chips_for_a_large_batch() -> None:
-    """LEDGER §12: 85 v5e for 240 sequences of 32k."""
+    """F6.2: 85 v5e for 240 sequences of 32k."""
     s = scenario(NOMINAL_70B, batch=240, context=32768)
     assert_allclose(memory.chips_needed(s), 85, rtol=3e-3)
 
 
 def test_prices() -> None:
-    """SERVING: $2 an hour at 100 token/s; 1,000 requests of 200 tokens, 100 prompts a minute."""
+    """F8.12: $2 an hour at 100 token/s; 1,000 requests of 200 tokens, 100 prompts a minute."""
     assert_allclose(cost.per_million(2.0, 100.0), 5.556, rtol=1e-4)
     assert_allclose(cost.per_thousand_requests(2.0, 200, 100.0), 1.111, rtol=1e-3)
     assert_allclose(
@@ -73,7 +73,7 @@ def test_prices() -> None:
     assert_allclose(cost.per_thousand_requests(2.0, 200, 100.0, 100 / 60), 1.444, rtol=1e-3)
 
 
-# LEDGER §12, with the chip's figures of the presets (H100 990e12 there).
+# HTSYM part 8, with the chip's figures of the presets (H100 990e12 there).
 @pytest.mark.parametrize(
     ("chip", "price", "flops"),
     [("h100-sxm", 10.8, 3.30e17), ("tpu-v5p", 4.2, 3.93e17), ("tpu-v5e", 1.2, 5.91e17)],
@@ -83,18 +83,18 @@ def test_flops_per_dollar(chip: str, price: float, flops: float) -> None:
 
 
 def test_utilisation() -> None:
-    """SERVING: 7e9 fp16 at 100 token/s on 2 TB/s is 70 % (1.4 TB/s); 20 of 100 token/s is 20 %."""
+    """F4.2, F4.3: 7e9 fp16 at 100 token/s on 2 TB/s is 70 %; 20 of 100 token/s is 20 %."""
     assert_allclose(metrics.bandwidth_share(7e9 * 2, 0.01, 2e12), 0.7)
     assert_allclose(7e9 * 2 * 100, 1.4e12)
     assert_allclose(metrics.flops_share(20, 1, 100), 0.2)
-    # FORMULAS ds_decode_mfu: 1,850 token/s a chip of DeepSeek-V3 at 4,989 tokens, attention in.
+    # F4.2: 1,850 token/s a chip of DeepSeek-V3 at 4,989 tokens, attention in.
     v3 = models["deepseek-v3"]
     useful = 1850 * (2 * v3.active_params + float(v3.attention_flops(4989)))
     assert_allclose(metrics.flops_share(useful, 1, 1.979e15), 0.148, rtol=5e-3)
 
 
 def test_energy() -> None:
-    """FORMULAS energy_j_per_token and s004_h100_energy."""
+    """F8.13: 700 W at 1,850 token/s; 800 W for a year."""
     assert_allclose(700 / 1850, 0.378, rtol=2e-3)
     s = scenario(chip="h100-sxm", power=700.0)
     step = decode.step_time(s)
@@ -103,11 +103,11 @@ def test_energy() -> None:
 
 
 def test_latency_conventions() -> None:
-    """Seed 000 §6.1 (s000_tpot_min1) and SERVING."""
+    """F8.1: 100 gaps between 101 tokens; (A) and (B)."""
     assert_allclose(metrics.time_per_output_token(0.2, 10.2, 101), 0.1)
     assert metrics.end_to_end(1, 0.1, 11) == 2
     assert_allclose(metrics.end_to_end(1, 0.1, 11, per_token=True), 2.1)
-    # LEDGER §12, s001_evict_96.
+    # F8.7: 32 (8192 + 4096) / 4096.
     assert metrics.kv_tokens_retired(32, 8192, 4096) == 96
 
 
@@ -121,7 +121,7 @@ def test_mixed_checkpoints() -> None:
 
 
 def test_effective_bits_of_presets() -> None:
-    """FORMULAS F9.2."""
+    """F9.2."""
     bits = {"int4-g128": 4.125, "nvfp4": 4.5, "mxfp4": 4.25, "int4-g32": 4.5, "mxfp8": 8.25}
     for id, expected in bits.items():
         assert formats[id].bits == expected
@@ -207,7 +207,7 @@ def test_largest_batches_shrink_with_context() -> None:
 
 
 def test_each_precision_moves_its_own_line() -> None:
-    """FORMULAS F9.3."""
+    """F9.3."""
     s = scenario()
     now = precision.figures(s)
     moved = {

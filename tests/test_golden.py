@@ -1,7 +1,7 @@
 """Figures that must come out, each with where it is printed.
 
-Sources: HTSYM = How To Scale Your Model (Austin et al. 2025); LEDGER = the seed text on the
-mathematics of Transformer inference; CARD = the published checkpoint; OURS = arithmetic shown.
+Sources: HTSYM = How To Scale Your Model (Austin et al. 2025); F3.1 and the like = docs/method.md,
+whose formula gives the figure; CARD = the published checkpoint; OURS = arithmetic shown.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ def test_active_params_match_the_cards(
 
 KV_BYTES_PER_TOKEN = [
     ("llama-2-13b", "bf16", 819_200),  # HTSYM part 7
-    ("llama-3-70b", "bf16", 327_680),  # LEDGER §5
-    ("llama-3-70b", "int8", 163_840),  # LEDGER §12
+    ("llama-3-70b", "bf16", 327_680),  # F2.1
+    ("llama-3-70b", "int8", 163_840),  # HTSYM part 8
     ("llama-3-8b", "bf16", 131_072),  # vLLM page 65,536 B for 16 tokens of one layer × 32
-    ("deepseek-v3", "bf16", 70_272),  # LEDGER §5
+    ("deepseek-v3", "bf16", 70_272),  # F2.2
 ]
 
 
@@ -123,7 +123,7 @@ def test_gpt_oss_holds_exactly_this_at_128k() -> None:
     assert models["gpt-oss-120b"].kv_bytes(131072, formats["bf16"]) == 4_836_556_800
 
 
-# chip, weights, compute: HTSYM part 7 and LEDGER §3; H200 and int4 OURS.
+# chip, weights, compute: HTSYM part 7 and F4.1; H200 and int4 OURS.
 CRITICAL_BATCH = [
     ("tpu-v5e", "bf16", "bf16", 240),
     ("tpu-v5e", "int8", "bf16", 120),
@@ -154,7 +154,7 @@ def step_ms(n_chips: int) -> float:
 
 
 def test_default_step_time() -> None:
-    # LEDGER §7 and §12: about 8.6 ms on 16 chips, twice that on 8.
+    # F3.1: about 8.6 ms on 16 chips, twice that on 8.
     assert 8.5 < step_ms(16) < 8.7
     assert_allclose(step_ms(8), 2 * step_ms(16))
     sixteen, eight = (decode.step_time(scenario(n_chips=n)) for n in (16, 8))
@@ -162,7 +162,7 @@ def test_default_step_time() -> None:
 
 
 def test_nominal_70b_on_8_chips() -> None:
-    # LEDGER §12: 113 GB in about 17 ms, 1,860 token/s, 230 a chip.
+    # HTSYM part 8: 113 GB in about 17 ms, 1,860 token/s, 230 a chip.
     step = decode.step_time(scenario(NOMINAL_70B, n_chips=8))
     assert_allclose(step.total, 17.2e-3, rtol=3e-3)
     assert_allclose(step.throughput, 1860, rtol=3e-3)
@@ -170,7 +170,7 @@ def test_nominal_70b_on_8_chips() -> None:
 
 
 def test_stated_30b() -> None:
-    # LEDGER §6: 2.5 ms at batch 4; 16 + 4.9 = 21 ms at batch 256.
+    # HTSYM part 7: 2.5 ms at batch 4; 16 + 4.9 = 21 ms at batch 256.
     small, large = (decode.step_time(scenario(STATED_30B, batch=b)) for b in (4, 256))
     assert_allclose(small.total, 2.5e-3, rtol=0.02)
     assert_allclose(large.kv_read, 15.97e-3, rtol=2e-3)
@@ -217,7 +217,7 @@ def test_experts_put_off_the_compute_bound_batch() -> None:
     assert_allclose(roofline.compute_bound_batch(scenario()), 120.1, rtol=1e-3)
 
 
-# LEDGER §12, 70e9 parameters at 8k: 43 sequences on the smallest slice, 138 on twice as many chips.
+# F6.2, 70e9 parameters at 8k: 43 sequences on the smallest slice, 138 on twice as many chips.
 FIT = [("bf16", "bf16", 16), ("int8", "int8", 8), ("int4", "int4", 4)]
 
 
@@ -230,7 +230,7 @@ def test_sequences_that_fit(w: str, kv: str, n_chips: int) -> None:
 
 
 def test_memory_of_the_worked_example() -> None:
-    # LEDGER §12: 43 GB of cache, 113 GB with the weights, at least 8 chips; 85 for 240 × 32k.
+    # HTSYM part 8: 43 GB of cache, 113 GB with the weights, at least 8 chips; 85 for 240 × 32k.
     s = scenario(NOMINAL_70B)
     assert_allclose(memory.kv_cache(s), 43e9, rtol=2e-3)
     assert_allclose(memory.weights(s) + memory.kv_cache(s), 113e9, rtol=1e-3)
@@ -240,13 +240,13 @@ def test_memory_of_the_worked_example() -> None:
 
 
 def test_reading_all_memory_takes_19_5_ms() -> None:
-    # LEDGER §12: a full v5e chip is read in 16 GB / 8.2e11 B/s.
+    # HTSYM part 8: a full v5e chip is read in 16 GB / 8.2e11 B/s.
     s = scenario(NOMINAL_70B, n_chips=8, batch=43)
     assert_allclose(decode.step_time(s).total, 19.5e-3, rtol=0.01)
 
 
 def test_two_k_context_saturates_at_a_token_per_ms_and_chip() -> None:
-    # LEDGER §12: about 1 token/ms per chip at batch 120 and 2k context.
+    # F3.1: about 1 token/ms per chip at batch 120 and 2k context.
     s = scenario(NOMINAL_70B, context=2048)
     at = decode.frontier(s, np.array([1, 120]))
     assert_allclose(at.throughput_per_chip[1] / 1e3, 0.8, atol=0.25)
@@ -270,7 +270,7 @@ def test_question_model_of_the_book() -> None:
 
 
 def test_latent_cache_against_grouped_queries_and_many_heads() -> None:
-    # LEDGER §5: 576 elements, as 2.25 groups of 128; 128 heads of 192 + 128 would be 71 times that.
+    # F2.2: 576 elements, as 2.25 groups of 128; 128 heads of 192 + 128 would be 71 times that.
     layout = variants.head_layout(models["deepseek-v3"])
     assert isinstance(layout, Latent)
     assert layout.kv_elements == 576 == 2.25 * 2 * 128

@@ -1,6 +1,6 @@
 """Fidelity ``operators``: golden figures, limits, and how it stands to the bound.
 
-Sources: FORMULAS = method.md with the item of golden.json; LEDGER, HTSYM as in test_golden.
+Sources as in test_golden.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def test_largest_batch_fits_and_one_more_does_not(s: Scenario) -> None:
 def test_default_scenario_by_hand() -> None:
     """Llama-3-70B on 4 × 4 v5e: each chip holds a whole KV head, and 160 all-reduces wait for hops.
 
-    FORMULAS F3.7, kv_tp_replication and ici_tp16_latency.
+    F3.7: two copies at 16 chips and 8 KV heads; 4 collectives of 6 hops a layer.
     """
     s = exact()
     step = decode.step_time(s)
@@ -102,7 +102,7 @@ def test_default_scenario_by_hand() -> None:
 
 @pytest.mark.parametrize(("batch", "ratio"), [(128, 0.983), (1024, 1.06), (4096, 1.311)])
 def test_experts_stream_while_the_rest_computes(batch: int, ratio: float) -> None:
-    """FORMULAS moe_perop_vs_whole: linears of DeepSeek-V3 fp8 on H100, against reading them all."""
+    """F3.2: linears of DeepSeek-V3 fp8 on H100, against reading them all."""
     s = scenario("deepseek-v3", "h100-sxm", w="fp8", c="fp8", n_chips=1, batch=batch)
     fine = decode.step_time(replace(s, fidelity="operators"))
     linears = sum(float(o.time) for o in fine.work.operators if not o.cache)
@@ -113,7 +113,7 @@ def test_experts_stream_while_the_rest_computes(batch: int, ratio: float) -> Non
     assert_allclose(linears / whole, ratio, rtol=3e-3)
 
 
-# FORMULAS F3.3 and mla_over_ridge: absorbed MLA of 128 heads in bf16, one and two tokens a step.
+# F3.3: absorbed MLA of 128 heads in bf16, one and two tokens a step.
 @pytest.mark.parametrize(
     ("chip", "tokens", "ratio"),
     [("tpu-v5e", 1, 1.006), ("h100-sxm", 1, 0.8186), ("h100-sxm", 2, 1.637), ("h200", 1, 1.173)],
@@ -129,7 +129,7 @@ def test_absorbed_mla_against_the_ridge(chip: str, tokens: int, ratio: float) ->
 
 
 def test_critical_batch_of_experts() -> None:
-    """LEDGER §8: 240 · 16 / 2 on the expert layers; FORMULAS moe_bcrit_mult_v3: 18.3, not 32."""
+    """HTSYM part 4: 240 · 16 / 2 on the expert layers; F3.5: 18.3, not 32."""
     s = scenario(w="bf16")
     dense = roofline.critical_batch(s.chip, s.weight_format, s.compute_format)
     assert round(dense * 16 / 2, -1) == pytest.approx(1920, rel=2e-3)
@@ -196,7 +196,7 @@ def test_a_lonely_chip_of_a_second_node_binds_all() -> None:
 
 
 def test_one_sequence_is_on_one_of_the_chips_that_split_by_batch() -> None:
-    """FORMULAS F3.8: needs as many sequences as chips that share a head."""
+    """F3.8: needs as many sequences as chips that share a head."""
     one = exact(kv_sharding="batch", batch=1)
     copied = exact(kv_sharding="replicated", batch=1)
     assert_allclose(decode.step_time(one).kv_read, decode.step_time(copied).kv_read)
@@ -213,7 +213,7 @@ def test_skew_lies_between_its_limits() -> None:
     assert (some <= even).all()
     assert_allclose([even[0], some[0]], 8 / 256)
     assert_allclose(even[-1], 1, rtol=1e-3)
-    # FORMULAS F3.5.
+    # F3.5.
     assert_allclose(256 * even[1:3], [57.4, 222.4], rtol=1e-3)
 
 
@@ -229,7 +229,7 @@ def test_kv_beyond_its_heads() -> None:
 
 
 def test_pipeline_reads_each_stage_once_a_micro_batch() -> None:
-    """FORMULAS F3.9: stages do not shorten a token's way, and each micro-batch reads weights."""
+    """F3.9: stages do not shorten a token's way, and each micro-batch reads weights."""
     flat = exact(chip="h100-sxm", n_chips=8, batch=8, hop_latency=0.0, tensor_parallel=8)
     deep = replace(flat, tensor_parallel=1, pipeline=8)
     one, eight = decode.step_time(flat), decode.step_time(deep)

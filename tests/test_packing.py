@@ -1,7 +1,6 @@
 """Replicas on devices: cases checked by hand, by trying everything, and against the greedy rule.
 
-Sources: GOLDEN = reference/golden.json; SEED = seed 004, replica parallelism; OURS = arithmetic
-shown.
+Sources: F6.4 = docs/method.md; all else is arithmetic shown.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from calc import packing
 from calc.packing import OBJECTIVES, Device, Item, Objective, PackingError, Placement
 from pages.ui.capacity import solver
 
-# SEED: 8-bit models and the memories of GPUs.
+# 8-bit models and the memories of GPUs.
 SMALL, MIDDLE, LARGE, HUGE = (
     Item("8B", 8e9), Item("13B", 13e9), Item("34B", 34e9), Item("70B", 70e9),
 )  # fmt: skip
@@ -57,7 +56,7 @@ def check(placement: Placement, items: list[Item], devices: list[Device]) -> Non
 
 
 def test_three_models_on_one_device() -> None:
-    # GOLDEN s004_gpu_pack: 40e9 // 13e9 = 3, with 1 GB to spare.
+    # 40e9 // 13e9 = 3, with 1 GB to spare.
     placement = solve([replace(MIDDLE, replicas=5)], [GPU_40], "most")
     assert placement.loads[0].replicas == (3,)
     assert placement.loads[0].free == 10**9
@@ -67,7 +66,7 @@ def test_three_models_on_one_device() -> None:
 
 
 def test_three_small_or_one_large() -> None:
-    # SEED asks; the most replicas is three small ones, and with two devices all four fit.
+    # The most replicas is three small ones, and with two devices all four fit.
     items = [replace(MIDDLE, replicas=3), LARGE]
     assert solve(items, [GPU_40], "most").unplaced == (0, 1)
     both = solve(items, [replace(GPU_40, count=2)], "fewest")

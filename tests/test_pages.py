@@ -210,7 +210,7 @@ def test_the_affine_bench() -> None:
     test.selectbox(key="affine-kind").set_value("pasted values").run()
     test.text_area(key="affine-pasted").set_value("-1 0 3").run()
     assert not test.exception
-    # Seed 000 §6.6: s = 4 / 255, z = 64.
+    # F9.1: s = 4 / 255, z = 64.
     assert "| Scale | 0.01569 |" in words(test)
     assert "| Zero point | 64 |" in words(test)
     test.text_area(key="affine-pasted").set_value("1 nan 3").run()

@@ -33,7 +33,7 @@ from presets import chips, models
 
 
 def test_prompt_of_the_ledger() -> None:
-    """LEDGER §12: 8,192 tokens of 70e9 nominal on 16 v5e at 40 %: 0.91 s; 0.98 with attention."""
+    """HTSYM part 8: 8,192 tokens of 70e9 nominal on 16 v5e at 40 %: 0.91 s; 0.98 with attention."""
     linear = float(prefill.prompt_time(scenario(NOMINAL_70B)).total)
     assert_allclose(linear, 0.91, rtol=1e-3)
     scores = models["llama-3-70b"].prefill_attention_flops(8192) / (16 * 1.97e14 * 0.4)
@@ -42,7 +42,7 @@ def test_prompt_of_the_ledger() -> None:
 
 
 def test_flops_of_a_layer() -> None:
-    """Seed 000 §6.2.1, s000_prefill_macs_layer: 4 T d² + 3 T d F + 2 T² d multiply-adds."""
+    """F5.1: 4 T d² + 3 T d F + 2 T² d multiply-adds."""
     d, width, tokens = 8192, 28672, 8192
     block = Block(1, GroupedQuery(64, 64, 128), Dense(width))
     [layer] = prefill.layer_flops(Model("m", "m", d, 1, True, (block,)), tokens)
@@ -66,12 +66,12 @@ def test_grouped_queries_shrink_projections_only() -> None:
 
 
 def test_absorbed_attention_costs_more_in_a_prompt() -> None:
-    """FORMULAS mla_absorb_penalty: (576 + 512) / (192 + 128) = 3.4."""
+    """F5.1: (576 + 512) / (192 + 128) = 3.4."""
     for layer in prefill.layer_flops(models["deepseek-v3"], 4096):
         assert_allclose(layer.absorbed / layer.attention, 3.4)
 
 
-# FORMULAS F3.4: context where attention takes as many FLOPs as all weights, in decoding.
+# F3.4: context where attention takes as many FLOPs as all weights, in decoding.
 @pytest.mark.parametrize(
     ("model", "tokens"),
     [("deepseek-v3", 4311), ("llama-3-70b", 53027), ("llama-3-8b", 28.63e3),
@@ -89,13 +89,13 @@ def test_training_flops_of_deepseek_v3() -> None:
 
 
 def test_servers() -> None:
-    """LEDGER §12: 3 : 1 with the seed's inputs, 4 : 1 self-consistent."""
+    """F8.8: 3 : 1 at batch 32 with the step of batch 43, 4 : 1 at 43."""
     assert_allclose(prefill.servers_ratio(0.91, 32, 0.019, 512), 2.993, rtol=1e-3)
     assert_allclose(prefill.servers_ratio(0.91, 43, 0.019, 512), 4.02, rtol=1e-3)
 
 
 def test_free_tokens_and_chunks() -> None:
-    """FORMULAS free_prefill_tokens: 295 − 64 = 231 on H100 in bf16; F5.3: 61,440 read again."""
+    """F5.3: 295 − 64 = 231 on H100 in bf16; 61,440 read again."""
     s = scenario(chip="h100-sxm", w="bf16", kv="bf16", n_chips=8, batch=64, mfu=1.0)
     assert math.floor(prefill.free_tokens(s)) == 231
     assert prefill.reread_tokens(8192, 512) == 61_440 == 7.5 * 8192
@@ -105,7 +105,7 @@ def test_free_tokens_and_chunks() -> None:
 
 
 def test_transfer() -> None:
-    """FORMULAS F8.9: 2.68 GB at 50 GB/s is 54 ms."""
+    """F8.9: 2.68 GB at 50 GB/s is 54 ms."""
     s = scenario(kv="bf16")
     assert_allclose(prefill.transfer_time(s), 0.0537, rtol=1e-3)
     assert_allclose(prefill.transfer_time(s, 16), 0.0537 / 16, rtol=1e-3)
@@ -160,7 +160,7 @@ def test_long_prompts_in_small_chunks_are_sampled_not_enumerated() -> None:
 
 
 def test_one_product_on_4_by_8() -> None:
-    """LEDGER §12: Llama-3-70B, batch 64, bf16: 11.65, 17.9 and 4.77 µs."""
+    """F11.1: Llama-3-70B, batch 64, bf16: 11.65, 17.9 and 4.77 µs."""
     one = sharding.matmul(scenario(w="bf16", n_chips=32, batch=64))
     assert_allclose(1e6 * one.link, 11.65, rtol=1e-3)
     assert_allclose(1e6 * one.hbm, 17.90, rtol=1e-3)
@@ -178,19 +178,19 @@ def test_a_layer_is_the_sum_of_its_products() -> None:
 
 
 def test_limits() -> None:
-    """LEDGER §8 and §12: 64 and 56 ways; 26 on two rings, 13 on two lines (ici_nowrap_bound)."""
+    """F11.2, F5.4: 64 and 56 ways; 26 on two rings, 13 on two lines."""
     assert sharding.hbm_limit(16384, 32, 8) == 64
     assert sharding.hbm_limit(28672, 64, 8) == 56
     found = {limit.label: limit for limit in sharding.limits(scenario(w="bf16", batch=64))}
     assert_allclose(found["2 axes, wraparound"].compute, 26.2, rtol=1e-3)
     assert_allclose(found["2 axes, no wraparound"].compute, 13.1, rtol=2e-3)
-    # With 9.11 for the ratio of bandwidths, 49 (s001_beta_v5e).
+    # With 9.11 for the ratio of bandwidths, 49.
     assert_allclose(found["1 axis, wraparound"].hbm, 49.17, rtol=1e-3)
     assert sharding.current_limits(scenario(n_chips=1)).hbm == math.inf
 
 
 def test_messages() -> None:
-    """LEDGER §8: latency-bound below 360 kB on 8 v5e; 16 × 8192 in int8 is 131 kB."""
+    """F11.3: latency-bound below 360 kB on 8 v5e; 16 × 8192 in int8 is 131 kB."""
     s = scenario(n_chips=8, batch=16, c="int8")
     assert_allclose(sharding.latency_bound_below(8, s.chip.link_one_way, s.hop_latency), 360e3)
     # On 2 × 4 the longest way is 4 hops and two links come in: 4 µs · 90 GB/s · 8 / 7.
@@ -199,7 +199,7 @@ def test_messages() -> None:
 
 
 def test_two_axes() -> None:
-    """FORMULAS §11: beyond 72 chips at F = 4 D, beyond 16 where each message has all links."""
+    """F11.4: beyond 72 chips at F = 4 D, beyond 16 where each message has all links."""
     assert sharding.two_axis_crossover(1024, 4096) == 72
     assert sharding.two_axis_crossover(1024, 4096, uniform=True) == 16
     one, both = sharding.split_times(scenario(), np.array([62.0, 63.0, 64.0]))

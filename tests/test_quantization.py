@@ -1,7 +1,6 @@
 """Affine quantization: worked examples, bounds of the error, and values that are refused.
 
-Sources: SEED = seed 000 §6.6.1; GOLDEN = reference/golden.json; F = method.md §9; OURS =
-arithmetic shown.
+Sources: F9.1 and the like = docs/method.md; OURS = arithmetic shown.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ from calc.quantization import SAMPLES, Array, Granularity, QuantizationError, ap
 
 # bits, group, bits of scale and zero point, effective bits.
 EFFECTIVE = [
-    (4, 128, 16, 0, 4.125),  # GOLDEN bits_int4_g128
-    (4, 128, 16, 4, 4.15625),  # GOLDEN bits_int4_g128_z4
+    (4, 128, 16, 0, 4.125),  # F9.2
+    (4, 128, 16, 4, 4.15625),  # F9.2
     (4, 128, 16, 16, 4.25),  # F9.2
     (4, 64, 16, 0, 4.25),  # F9.2
     (4, 64, 16, 16, 4.5),  # F9.2
-    (4, 32, 16, 0, 4.5),  # GOLDEN bits_int4_g32, Kimi-K2
-    (4, 16, 8, 0, 4.5),  # GOLDEN bits_nvfp4
+    (4, 32, 16, 0, 4.5),  # F9.2, Kimi-K2
+    (4, 16, 8, 0, 4.5),  # F9.2, NVFP4
     (4, 32, 8, 0, 4.25),  # F9.2, MXFP4
     (8, 32, 8, 0, 8.25),  # F9.2, MXFP8
-    (8, 128**2, 32, 0, 8.001953125),  # GOLDEN bits_fp8_128x128
+    (8, 128**2, 32, 0, 8.001953125),  # F9.2, FP8 in tiles
     (4, 32, 16, 0, 4.5),  # F9.2, GGUF Q4_0
     (8, 32, 16, 0, 8.5),  # F9.2, GGUF Q8_0
-    (8, 128, 32, 0, 8 * 1.03125),  # GOLDEN kvq_overhead_h128
+    (8, 128, 32, 0, 8 * 1.03125),  # F2.8: 3.1 %
 ]
 
 
@@ -45,7 +44,7 @@ def test_effective_bits(
 
 
 def test_the_worked_example() -> None:
-    # SEED; GOLDEN s000_affine_scale, s000_affine_zp.
+    # F9.1: 4 / 255 and round(63.75).
     result = apply([-1, -0.2, 0, 1, 3], 8)
     assert_allclose(result.grid.scale, 0.01568627450980392, rtol=1e-12)
     assert result.grid.zero_point.item() == 64

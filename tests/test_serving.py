@@ -1,6 +1,6 @@
 """Deployments: steps, chunks and transfers of the other pages, and what is refused in words.
 
-FORMULAS = reference/method.md.
+F8.9 and the like = docs/method.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def test_chunks_take_the_time_of_the_prefill_page() -> None:
 
 
 def test_transfers() -> None:
-    """FORMULAS F8.9: layers but the last hide behind the reading."""
+    """F8.9: layers but the last hide behind the reading."""
     s = scenario(kv="bf16", prompt=8192)
     traffic = constant(1, serving.AtOnce(), 8192, 10)
     for streaming in (False, True):

@@ -1,6 +1,6 @@
 """Figures of a run: latencies, goodput, utilisation and price.
 
-GOLDEN = reference/golden.json; FORMULAS = reference/method.md.
+F8.1 and the like = docs/method.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from calc import cost, decode, prefill, serving
 
 
 def test_means_mislead() -> None:
-    """GOLDEN s004_ttft_mean: nine of 100 ms and one of 3,000 ms."""
+    """Nine of 100 ms and one of 3,000 ms."""
     spread = serving.spread(np.array([0.1] * 9 + [3.0]))
     assert_allclose(spread.mean, 0.39)
     assert spread.percentiles[50] == 0.1
@@ -24,7 +24,7 @@ def test_means_mislead() -> None:
 
 
 def test_goodput_counts_what_keeps_both_limits() -> None:
-    """GOLDEN s004_goodput: 30 of 100 a minute are 30 a minute."""
+    """F8.5: 30 of 100 a minute are 30 a minute."""
     limits = serving.Limits(0.2, 0.1)
     ttft, tpot = np.full(100, 0.1), np.full(100, 0.05)
     ttft[:40], tpot[30:70] = 0.3, 0.2
@@ -54,7 +54,7 @@ def test_failures_count() -> None:
 
 
 def test_both_conventions_of_tpot() -> None:
-    """FORMULAS F8.1: 101 tokens, 100 gaps."""
+    """F8.1: 101 tokens, 100 gaps."""
     run = serving.simulate(
         scenario(), constant(1, serving.AtOnce(), 1000, 101), serving.Continuous()
     )
@@ -87,7 +87,7 @@ def test_utilisation_and_price() -> None:
 
 
 def test_utilisation_of_one_request() -> None:
-    """FORMULAS F4.2, F4.3: 1,000 tokens read and 100 more that pass the model, one at a time."""
+    """F4.2, F4.3: 1,000 tokens read and 100 more that pass the model, one at a time."""
     s = scenario()
     run = serving.simulate(s, constant(1, serving.AtOnce(), 1000, 101), serving.Continuous())
     figures = serving.summary(run)

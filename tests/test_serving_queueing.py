@@ -1,6 +1,6 @@
 """Simulated services against closed forms of batches, queues and contexts.
 
-GOLDEN = reference/golden.json; FORMULAS = reference/method.md.
+F8.1 and the like = docs/method.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from calc.serving import State, queueing
 LONG_RUN = 40_000
 
 
-# FORMULAS F8.6, GOLDEN static_eff_exp_b8: slots that make a token when a batch leaves together.
+# F8.6: slots that make a token when a batch leaves together.
 @pytest.mark.parametrize(
     ("batch", "answers", "expected"),
     [(8, serving.Exponential(1000), 0.368), (32, serving.Exponential(1000), 0.246),
@@ -60,7 +60,7 @@ def test_continuous_batches_do_not() -> None:
 
 
 def test_dynamic_batches() -> None:
-    """GOLDEN dyn_batch_expected: min(4, 1 + those of a window) where the replica is idle."""
+    """F8.6: min(4, 1 + those of a window) where the replica is idle."""
     assert_allclose(queueing.dynamic_batch(4, 20, 0.1), 2.782, rtol=1e-3)
     traffic = constant(LONG_RUN, serving.Poisson(20.0), 10, 2)
     s = scenario("llama-3-8b", "h100-sxm", n_chips=64, mfu=1.0)
@@ -70,7 +70,7 @@ def test_dynamic_batches() -> None:
     assert waited.max() <= 0.1 + 2 * (run.ended - run.admitted).max()
 
 
-# FORMULAS F8.4: prompts alone, Poisson arrivals, one replica.
+# F8.4: prompts alone, Poisson arrivals, one replica.
 @pytest.mark.parametrize("load", [0.5, 0.8])
 def test_prompts_wait_as_in_a_queue(load: float) -> None:
     s = scenario()
@@ -85,7 +85,7 @@ def test_prompts_wait_as_in_a_queue(load: float) -> None:
 
 
 def test_littles_law() -> None:
-    """GOLDEN little_law: 10 a second, 0.5 s and 511 gaps of 20 ms: 107.2; and of a run."""
+    """F8.3: 10 a second, 0.5 s and 511 gaps of 20 ms: 107.2; and of a run."""
     assert_allclose(queueing.in_system(10, 0.5 + 511 * 0.02), 107.2, rtol=1e-3)
     traffic = serving.generate(
         20_000, serving.Poisson(3.0), serving.Lognormal(1000), serving.Lognormal(300)
@@ -101,7 +101,7 @@ def test_littles_law() -> None:
 
 
 def test_contexts_average_over_time() -> None:
-    """FORMULAS F8.3, F8.7, F8.11: P + E[G²] / 2 E[G], and what contiguous pieces leave empty."""
+    """F8.3, F8.7, F8.11: P + E[G²] / 2 E[G], and what contiguous pieces leave empty."""
     s = scenario("llama-3-8b")
     traffic = serving.generate(
         10_000, serving.Poisson(20.0), serving.Constant(161), serving.Exponential(338), seed=3
@@ -113,7 +113,7 @@ def test_contexts_average_over_time() -> None:
     found = run.memory[0].utilisation
     kept = queueing.mean_context(161, traffic.output[fits])
     assert_allclose(found, paging.contiguous_utilisation(kept, 2048), rtol=0.02)
-    # GOLDEN pa_util_model: 499 / 2048 = 24 %, of answers of any length.
+    # F8.11: 499 / 2048 = 24 %, of answers of any length.
     assert_allclose(paging.contiguous_utilisation(161 + 338, 2048), 0.244, rtol=2e-3)
     paged = serving.simulate(s, traffic, serving.Continuous())
     expected = paging.paged_utilisation(queueing.mean_context(161, traffic.output), 16)
@@ -121,7 +121,7 @@ def test_contexts_average_over_time() -> None:
 
 
 def test_blocks_come_free_as_they_are_taken() -> None:
-    """GOLDEN s001_evict_96: B (P + G) / G tokens a step."""
+    """F8.7: B (P + G) / G tokens a step."""
     assert metrics.kv_tokens_retired(32, 8192, 4096) == 96
     s = scenario("llama-3-8b", n_chips=16)
     traffic = constant(1500, serving.AtOnce(), 800, 400)
@@ -130,7 +130,7 @@ def test_blocks_come_free_as_they_are_taken() -> None:
     assert_allclose(len(traffic) * 1200 / steps, metrics.kv_tokens_retired(32, 800, 400), rtol=0.03)
 
 
-# FORMULAS F8.8 with constant lengths: the split of eight replicas that serves the most.
+# F8.8 with constant lengths: the split of eight replicas that serves the most.
 @pytest.mark.parametrize(("slots", "output"), [(8, 100), (16, 100), (32, 100), (64, 512)])
 def test_the_best_split_of_pools(slots: int, output: int) -> None:
     s = scenario()

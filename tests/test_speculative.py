@@ -1,6 +1,6 @@
 """Speculative decoding: published figures, limits, and exactness by drawing.
 
-Sources: LEV = Leviathan et al. 2022 (arXiv 2211.17192); LEDGER = the seed text §10; OURS =
+Sources: LEV = Leviathan et al. 2022 (arXiv 2211.17192); F7.2 = docs/method.md; OURS =
 arithmetic shown.
 """
 
@@ -36,8 +36,8 @@ def test_published_table(alpha: float, n_draft: int, speed: float, operations: f
 
 
 def test_worked_examples() -> None:
-    assert_allclose(speculative.expected_tokens(0.8, 4), 3.36, rtol=1e-3)  # LEDGER
-    assert_allclose(speculative.expected_tokens(0.8, 10**6), 5)  # LEDGER, the ceiling
+    assert_allclose(speculative.expected_tokens(0.8, 4), 3.36, rtol=1e-3)  # F7.2
+    assert_allclose(speculative.expected_tokens(0.8, 10**6), 5)  # F7.2, the ceiling
     assert_allclose(speculative.expected_tokens(0.2, 3), 1.25, rtol=3e-3)  # LEV, bigram draft
     assert_allclose(speculative.expected_tokens(0.85, 1), 1.85)  # DeepSeek-V3, one token ahead
     assert_allclose(speculative.speedup(0.8, 4, 0.05), 2.80, rtol=1e-3)

@@ -8,6 +8,8 @@ from dataclasses import replace
 from calc import decode
 from calc.explain import held
 from calc.explain.entry import (
+    BOOK,
+    POPE,
     Explanation,
     attention_sequence,
     bandwidth,
@@ -64,24 +66,24 @@ def _ridge(s: Scenario) -> Expression:
 EXPLANATIONS: Mapping[str, Explanation] = {
     "kv_per_token": Explanation(
         marked("Per token"), "K_1", "byte/token",
-        "cache over the model's own layers; F2.1–F2.4",
+        f"F2.1–F2.11; {POPE}",
         marked("What one more token adds before any window is full; constant states add nothing."),
         _per_token,
         marked("KV cache per token"),
     ),
     "kv_alone": Explanation(
-        marked("Per sequence"), "K", "byte", "cache over the model's own layers; F2.1–F2.4",
+        marked("Per sequence"), "K", "byte", f"F2.1–F2.11; {POPE}",
         marked("The cache of one sequence at this context, each part held once."), _per_sequence,
         marked("KV cache per sequence without copies"),
     ),
     "sequences_that_fit": Explanation(
         marked("Sequences that fit"), r"B_\mathrm{max}", "sequences",
-        "How To Scale Your Model, part 8; F6.2",
+        f"F6.2; {BOOK}, part 8",
         marked("Whole sequences whose cache fits in what the weights leave free."),
         held.largest_batch,
     ),
     "equal_reads": Explanation(
-        marked("Reads equal at"), r"B_\mathrm{eq}", "sequences", "seed 001 §4; F3.5",
+        marked("Reads equal at"), r"B_\mathrm{eq}", "sequences", "F3.5, F2.1",
         marked(
             "The batch whose step reads as many bytes of cache as of weights: beyond it a larger "
             "batch shares little."
@@ -89,11 +91,11 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("Batch of equal reads"),
     ),
     "attention_intensity": Explanation(
-        marked("Attention intensity"), "I", "FLOP/byte", "FLOPs over bytes; F3.3",
+        marked("Attention intensity"), "I", "FLOP/byte", f"F3.3; {BOOK}, part 4",
         marked("FLOPs of scores and values for each byte of cache that is read."), _intensity,
     ),
     "ridge_point": Explanation(
-        marked("Ridge point"), "R", "FLOP/byte", "peak over bandwidth; §0",
+        marked("Ridge point"), "R", "FLOP/byte", "F0.1; Williams et al. 2009",
         marked("FLOPs that a chip can do while it reads one byte."), _ridge,
     ),
 }  # fmt: skip

@@ -10,13 +10,22 @@ from calc.explain.expression import Expression, Symbol
 from calc.scenario import Scenario
 from calc.words import marked
 
+# Literature as sources name it; docs/method.md lists all of it.
+BOOK = "Austin et al. 2025, How To Scale Your Model"
+POPE = "Pope et al. 2022, arXiv 2211.05102"
+LEVIATHAN = "Leviathan et al. 2022, arXiv 2211.17192"
+PAGED = "Kwon et al. 2023, arXiv 2309.06180"
+SARATHI = "Agrawal et al. 2023, arXiv 2308.16369"
+DISTSERVE = "Zhong et al. 2024, arXiv 2401.09670"
+
 
 @dataclass(frozen=True)
 class Explanation:
     """How one quantity comes about.
 
     `label` is what its card on a page says, `name` what it is called beside others where that is
-    too short; `symbol` and `unit` are those of the result; `build` writes the formula for a
+    too short; `symbol` and `unit` are those of the result; `source` names formulas of
+    docs/method.md and literature, in every language alike; `build` writes the formula for a
     scenario; `reading` says in words what it means.
     """
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calc import memory
 from calc.attention import Attention
-from calc.explain.entry import Explanation, batch, chips, weight_bytes
+from calc.explain.entry import BOOK, POPE, Explanation, batch, chips, weight_bytes
 from calc.explain.expression import Expression, Floor, Number, Symbol, total
 from calc.explain.sought import Edge
 from calc.layout import Layout
@@ -178,11 +178,11 @@ def _kv_layer(s: Scenario, attention: Attention, kind: str) -> Expression:
 EXPLANATIONS: Mapping[str, Explanation] = {
     "max_batch": Explanation(
         marked("Largest batch"), r"B_\mathrm{max}", "sequences",
-        "How To Scale Your Model, part 8; F6.2",
+        f"F6.2; {BOOK}, part 8",
         marked("Whole sequences whose cache fits in what the weights leave free."), largest_batch,
     ),
     "fewest_chips": Explanation(
-        marked("Fewest chips"), r"N_\mathrm{min}", "chips", "slices that can be had; F6.2",
+        marked("Fewest chips"), r"N_\mathrm{min}", "chips", "F6.2",
         marked(
             "The smallest slice on which weights and the batch's cache fit, held against the next "
             "smaller one; at fidelity operators with the groups and stages of the layout. 0 if no "
@@ -190,12 +190,12 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         ), _min_chips,
     ),
     "free": Explanation(
-        marked("Free"), r"M_\mathrm{free}", "byte", "usable memory less what it holds; F6.1",
+        marked("Free"), r"M_\mathrm{free}", "byte", "F6.1",
         marked("What weights and the batch leave of the usable memory of all chips."), _free,
         marked("Free memory"),
     ),
     "missing": Explanation(
-        marked("Missing"), r"M_\mathrm{miss}", "byte", "what is to be held less the memory; F6.1",
+        marked("Missing"), r"M_\mathrm{miss}", "byte", "F6.1",
         marked(
             "What weights and the batch need beyond the usable memory of all chips; below 0 if "
             "they fit."
@@ -203,7 +203,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("Missing memory"),
     ),
     "weights": Explanation(
-        marked("Weights"), r"M_\mathrm{w}", "byte", "resident parameters; F6.1",
+        marked("Weights"), r"M_\mathrm{w}", "byte", "F6.1",
         marked(
             "All parameters are resident, the embedding and every expert included; at fidelity "
             "operators with the copies that the layout keeps."
@@ -211,13 +211,13 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("Weights held"),
     ),
     "kv_cache": Explanation(
-        marked("KV cache"), r"M_\mathrm{KV}", "byte", "How To Scale Your Model, part 7; F2.1",
+        marked("KV cache"), r"M_\mathrm{KV}", "byte", f"F2.1; {POPE}",
         marked("The cache of one sequence, for each sequence."), _kv_cache,
         marked("KV cache held"),
     ),
     "kv_per_sequence": Explanation(
         marked("KV cache per sequence"), "K_S", "byte",
-        "cache over the model's own layers; F2.1–F2.4",
+        f"F2.1–F2.11; {POPE}",
         marked(
             "Summed over the kinds of layers that the model has; a sliding window stops growing "
             "once it is full. At fidelity operators copies on several chips count."

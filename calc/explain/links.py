@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from calc import sharding
-from calc.explain.entry import Explanation, bandwidth, rate, weight_bytes
+from calc.explain.entry import BOOK, Explanation, bandwidth, rate, weight_bytes
 from calc.explain.expression import Expression, Number, Symbol
 from calc.layout import Layout
 from calc.network import Network
@@ -80,21 +80,19 @@ def _compute_limit(s: Scenario) -> Expression:
     return Number(math.inf) if _alone(s) else _f(s) * _link(s) / rate(s)
 
 
-_PART = "How To Scale Your Model, parts 3 and 8"
-
 EXPLANATIONS: Mapping[str, Explanation] = {
     "matmul_hbm": Explanation(
-        marked("Matmul: weights"), r"T_\mathrm{HBM}", "s", f"{_PART}; §11",
+        marked("Matmul: weights"), r"T_\mathrm{HBM}", "s", f"F11.1; {BOOK}, part 8",
         marked("Reading a chip's part of one MLP matrix."), _hbm,
         marked("One matmul, weights"),
     ),
     "matmul_math": Explanation(
-        marked("Matmul: FLOPs"), r"T_\mathrm{math}", "s", f"{_PART}; §11",
+        marked("Matmul: FLOPs"), r"T_\mathrm{math}", "s", f"F11.1; {BOOK}, part 8",
         marked("Multiplying the batch by it."), _math,
         marked("One matmul, FLOPs"),
     ),
     "matmul_link": Explanation(
-        marked("Matmul: links"), r"T_\mathrm{link}", "s", f"{_PART}; §11",
+        marked("Matmul: links"), r"T_\mathrm{link}", "s", f"F11.1; {BOOK}, part 8",
         marked(
             "Gathering or scattering the batch's activations beside it, in the limit of a large "
             "group."
@@ -102,13 +100,13 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("One matmul, links"),
     ),
     "hbm_limit": Explanation(
-        marked("Links pass memory"), r"Y_\mathrm{HBM}", "chips", f"{_PART}; §11",
+        marked("Links pass memory"), r"Y_\mathrm{HBM}", "chips", f"F11.2; {BOOK}, part 7",
         marked(
             "From this width on, sending activations takes longer than reading weights."
         ), _hbm_limit,
     ),
     "compute_limit": Explanation(
-        marked("Links pass compute"), r"Y_\mathrm{math}", "chips", f"{_PART}; F5.4",
+        marked("Links pass compute"), r"Y_\mathrm{math}", "chips", f"F5.4; {BOOK}, part 5",
         marked(
             "From this width on, sending activations takes longer than multiplying them; it "
             "matters where the batch makes the product compute-bound, as in prefill."

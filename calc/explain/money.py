@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from calc import cost, prefill
 from calc.explain.entry import (
+    BOOK,
+    DISTSERVE,
     Explanation,
     active,
     bandwidth,
@@ -86,11 +88,11 @@ def _retired(s: Scenario) -> Expression:
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     "usd_per_million_input_tokens": Explanation(
-        marked("USD per M input"), r"p_\mathrm{in}", "USD", "price over prompt tokens; F8.12",
+        marked("USD per M input"), r"p_\mathrm{in}", "USD", "F8.12",
         marked("Prompts read one after another on the replica's chips."), _input_tokens,
     ),
     "usd_per_thousand_requests": Explanation(
-        marked("USD, 1k requests"), r"p_{1000}", "USD", "seed 004; F8.12",
+        marked("USD, 1k requests"), r"p_{1000}", "USD", "F8.12",
         marked(
             "A thousand times the chip time of one request: its share of decode steps, and its "
             "prompt."
@@ -98,7 +100,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("USD per 1,000 requests"),
     ),
     "flops_per_usd": Explanation(
-        marked("FLOP per USD"), r"F_\$", "FLOP/USD", "How To Scale Your Model, part 8; F8.12",
+        marked("FLOP per USD"), r"F_\$", "FLOP/USD", f"F8.12; {BOOK}, part 8",
         marked("FLOPs at the dense peak that a dollar buys."), _flops,
     ),
     "tokens_per_joule": Explanation(
@@ -106,21 +108,21 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("Generated tokens over the energy of chips that are always busy."), _joule,
     ),
     "mfu": Explanation(
-        marked("MFU"), r"\mathrm{MFU}", "share", "seed 004; F4.2",
+        marked("MFU"), r"\mathrm{MFU}", "share", "F4.2; Chowdhery et al. 2022, arXiv 2204.02311",
         marked(
             "Two FLOPs per active parameter and token over the dense peak; attention FLOPs are "
             "left out by convention."
         ), _mfu,
     ),
     "mbu": Explanation(
-        marked("MBU"), r"\mathrm{MBU}", "share", "F4.3",
+        marked("MBU"), r"\mathrm{MBU}", "share", "F4.3; Agarwal et al. 2023",
         marked(
             "Bytes that had to move, weights and cache once, over what the memory could have "
             "moved. Copies that a layout reads are no useful bytes."
         ), _mbu,
     ),
     "end_to_end": Explanation(
-        marked("End to end"), r"T_\mathrm{E2E}", "s", "seed 000 §6.1; F8.1",
+        marked("End to end"), r"T_\mathrm{E2E}", "s", f"F8.1; {DISTSERVE}",
         marked(
             "The first token comes with the prompt; one step for each further one. Some count a "
             "step for every token."
@@ -128,7 +130,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     ),
     "kv_tokens_retired": Explanation(
         marked("KV tokens retired"), r"e_\mathrm{KV}", "token/step",
-        "How To Scale Your Model, part 8; F8.7",
+        f"F8.7; {BOOK}, part 8",
         marked(
             "Cached tokens that finished sequences give back in one step, on average."
         ), _retired,

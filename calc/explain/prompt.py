@@ -7,6 +7,10 @@ from collections.abc import Mapping
 
 from calc import prefill, roofline
 from calc.explain.entry import (
+    BOOK,
+    DISTSERVE,
+    PAGED,
+    SARATHI,
     Explanation,
     active,
     bandwidth,
@@ -186,30 +190,30 @@ def _transfer(s: Scenario) -> Expression:
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     "prefill_time": Explanation(
-        marked("Prefill time"), r"T_\mathrm{pre}", "s", "How To Scale Your Model, part 8; F5.2",
+        marked("Prefill time"), r"T_\mathrm{pre}", "s", f"F5.2; {BOOK}, part 8",
         marked(
             "All prompt tokens are multiplied at once: FLOPs at the share of the dense rate that "
             "prefill reaches, or the bytes if they take longer. Nothing waits in a queue."
         ), _time,
     ),
     "prefill_flops": Explanation(
-        marked("Prefill FLOPs"), "F", "FLOP", "seed 000 §6.2; F5.1",
+        marked("Prefill FLOPs"), "F", "FLOP", f"F5.1; {BOOK}, part 4",
         marked(
             "Two FLOPs per parameter and token, the output head for the last token only, and "
             "attention under the causal mask."
         ), _flops,
     ),
     "prompt_token_rate": Explanation(
-        marked("Prompt token/s"), r"X_\mathrm{pre}", "token/s", "prompt over its time; F5.2",
+        marked("Prompt token/s"), r"X_\mathrm{pre}", "token/s", "F5.2",
         marked("Prompt tokens that a replica takes in, each of its groups a prompt."), _token_rate,
     ),
     "attention_share": Explanation(
-        marked("Attention share"), r"a_\mathrm{att}", "share", "seed 000 §6.2; F5.1",
+        marked("Attention share"), r"a_\mathrm{att}", "share", f"F5.1; {BOOK}, part 4",
         marked("Part of the prompt's FLOPs that scores and values take."), _share,
         marked("Attention's share of prefill"),
     ),
     "largest_chunk": Explanation(
-        marked("Largest chunk"), r"c_\mathrm{max}", "tokens", "Sarathi; F5.3",
+        marked("Largest chunk"), r"c_\mathrm{max}", "tokens", f"F5.3; {SARATHI}",
         marked(
             "Most prompt tokens that a decode step takes along within the time per token that is "
             "wanted, held against one token more. 0 if the step alone takes longer, the whole "
@@ -217,22 +221,22 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         ), _chunk,
     ),
     "free_tokens": Explanation(
-        marked("Free tokens per step"), r"c_\mathrm{free}", "tokens", "Sarathi; F5.3",
+        marked("Free tokens per step"), r"c_\mathrm{free}", "tokens", f"F5.3; {SARATHI}",
         marked(
             "A decode step reads the weights anyway: so many more tokens may be multiplied by "
             "them, at the MFU of prefill; for each group of the layout."
         ), _free,
     ),
     "servers_ratio": Explanation(
-        marked("Prefill : decode"), r"n_P/n_D", "replicas", "How To Scale Your Model, part 8; F8.8",
+        marked("Prefill : decode"), r"n_P/n_D", "replicas", f"F8.8; {BOOK}, part 8",
         marked("Prefill replicas that keep one decode replica of the same chips busy."), _ratio,
     ),
     "block_hit": Explanation(
-        marked("Prefix that counts"), "h_b", "tokens", "prefix caching in blocks; F8.10",
+        marked("Prefix that counts"), "h_b", "tokens", f"F8.10; {PAGED}",
         marked("Only whole blocks are found again."), _hit,
     ),
     "transfer_time": Explanation(
-        marked("KV transfer"), r"T_\mathrm{xfer}", "s", "DistServe; F8.9",
+        marked("KV transfer"), r"T_\mathrm{xfer}", "s", f"F8.9; {DISTSERVE}",
         marked("The prompt's cache through one network port."), _transfer,
     ),
 }  # fmt: skip

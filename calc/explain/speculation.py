@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from calc import decode, roofline, speculative
-from calc.explain.entry import Explanation, step_time
+from calc.explain.entry import LEVIATHAN, Explanation, step_time
 from calc.explain.expression import Expression, Floor, Number, Power, Symbol
 from calc.explain.sought import Best, Edge
 from calc.scenario import Scenario
@@ -112,7 +112,7 @@ def _free_batch(s: Scenario) -> Expression:
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     "speedup_here": Explanation(
-        marked("Speed-up here"), r"S_\mathrm{spec}", "×", "Leviathan et al. 2022; F7.4",
+        marked("Speed-up here"), r"S_\mathrm{spec}", "×", f"F7.4; {LEVIATHAN}",
         marked(
             "Tokens of a round over its time, against one token a decode step: drafting and "
             "checking cost what they cost at this batch and context."
@@ -121,12 +121,12 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     ),
     "speedup_free": Explanation(
         marked("If verifying is free"), r"S_\mathrm{free}", "×",
-        "Leviathan et al. 2022, theorem 3.8; F7.3",
+        f"F7.3; {LEVIATHAN}, theorem 3.8",
         marked("The same if checking a draft took no longer than a decode step."), _free,
         marked("Speed-up if verifying is free"),
     ),
     "tokens_per_check": Explanation(
-        marked("Tokens per check"), "E", "tokens", "Leviathan et al. 2022, equation 1; F7.2",
+        marked("Tokens per check"), "E", "tokens", f"F7.2; {LEVIATHAN}, equation 1",
         marked(
             "The accepted part of a draft, each token independent of the others, and one token "
             "of the target's own."
@@ -139,7 +139,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("Best draft length here"),
     ),
     "best_length_free": Explanation(
-        marked("Best if free"), r"k_\mathrm{free}", "tokens", "Leviathan et al. 2022, §3.4; F7.3",
+        marked("Best if free"), r"k_\mathrm{free}", "tokens", f"F7.3; {LEVIATHAN}, §3.4",
         marked(
             "Of the drafts of up to 16 tokens the one that would pay most if checking cost no more "
             "than a decode step."

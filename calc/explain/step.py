@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from calc import cost, decode, roofline
 from calc.explain.entry import (
+    BOOK,
     Explanation,
     active,
     attention_sequence,
@@ -206,11 +207,9 @@ def _cost(s: Scenario) -> Expression:
     )
 
 
-_BOOK = "How To Scale Your Model, part 7"
-
 EXPLANATIONS: Mapping[str, Explanation] = {
     "step_time": Explanation(
-        marked("Step time"), r"T_\mathrm{step}", "s", f"{_BOOK}; F3.1, F3.2",
+        marked("Step time"), r"T_\mathrm{step}", "s", f"F3.1, F3.2; {BOOK}, part 7",
         marked(
             "At fidelity bound: reading the cache, then the longer of reading the weights and "
             "multiplying by them; a lower bound without communication, overhead or attention "
@@ -219,50 +218,50 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         ), _step,
     ),
     "kv_read": Explanation(
-        marked("KV read"), r"T_\mathrm{KV}", "s", f"{_BOOK}; F3.1, F3.7",
+        marked("KV read"), r"T_\mathrm{KV}", "s", f"F3.1, F3.7; {BOOK}, part 7",
         marked(
             "Every sequence has its own cache, so a larger batch shares nothing here."
         ), _kv_read,
     ),
     "weight_read": Explanation(
-        marked("Weight read"), r"T_\mathrm{w}", "s", f"{_BOOK}; F1.9, F3.5",
+        marked("Weight read"), r"T_\mathrm{w}", "s", f"F1.9, F3.5; {BOOK}, part 7",
         marked(
             "Weights are read once per step for the whole batch. The input embedding is gathered, "
             "not read; of the routed experts only those that some token hits."
         ), _weight_read,
     ),
     "linear_compute": Explanation(
-        marked("Linear FLOPs"), r"T_\mathrm{lin}", "s", f"{_BOOK}; F3.1",
+        marked("Linear FLOPs"), r"T_\mathrm{lin}", "s", f"F3.1; {BOOK}, part 7",
         marked("Two FLOPs per active parameter and token."), _linear_compute,
     ),
     "attention_compute": Explanation(
-        marked("Attention FLOPs"), r"T_\mathrm{att}", "s", f"{_BOOK}; F3.2, F3.3",
+        marked("Attention FLOPs"), r"T_\mathrm{att}", "s", f"F3.2, F3.3; {BOOK}, part 7",
         marked(
             "Scores and values over the whole context. The bound leaves them out of the step."
         ), _attention_compute,
     ),
     "communication": Explanation(
         marked("Communication"), r"T_\mathrm{comm}", "s",
-        "How To Scale Your Model, part 3; F3.7–F3.9",
+        f"F3.7–F3.9; {BOOK}, part 3",
         marked(
             "What chips of a layout send each other; each message takes its bytes over the links "
             "or its hops, whichever is longer. The bound knows none."
         ), _communication,
     ),
     "overhead": Explanation(
-        marked("Overhead"), r"T_\mathrm{fixed}", "s", "stated by the scenario; F3.10",
+        marked("Overhead"), r"T_\mathrm{fixed}", "s", "F3.10",
         marked("Time that no operator accounts for."), _overhead,
     ),
     "throughput": Explanation(
-        marked("Token/s"), "X", "token/s", f"{_BOOK}; F8.2",
+        marked("Token/s"), "X", "token/s", f"F8.2; {BOOK}, part 7",
         marked("Each step makes one token for every sequence."), _throughput,
     ),
     "throughput_per_chip": Explanation(
-        marked("Token/s per chip"), r"X/N", "token/s", f"{_BOOK}; F8.2",
+        marked("Token/s per chip"), r"X/N", "token/s", f"F8.2; {BOOK}, part 7",
         marked("What a chip earns; it sets the cost of a token."), _throughput_per_chip,
     ),
     "compute_bound_batch": Explanation(
-        marked("Critical batch"), r"B^*", "sequences", f"{_BOOK}; F4.1, F3.5",
+        marked("Critical batch"), r"B^*", "sequences", f"F4.1, F3.5; {BOOK}, part 7",
         marked(
             "Where the FLOPs line crosses the weight-read line. For a dense model it is the "
             "critical batch of the chip, whatever the number of chips; a mixture of experts reads "
@@ -270,11 +269,11 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         ), _compute_bound_batch,
     ),
     "usd_per_million_tokens": Explanation(
-        marked("USD per Mtoken"), r"p_\mathrm{Mtok}", "USD", "price over tokens; F8.12",
+        marked("USD per Mtoken"), r"p_\mathrm{Mtok}", "USD", "F8.12",
         marked("The hourly price over the tokens of an hour, with every chip always busy."), _cost,
     ),
     "usd_per_million_output_tokens": Explanation(
-        marked("USD per M output"), r"p_\mathrm{out}", "USD", "price over tokens; F8.12",
+        marked("USD per M output"), r"p_\mathrm{out}", "USD", "F8.12",
         marked("The hourly price over the tokens of an hour, with every chip always busy."), _cost,
     ),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """How long the steps of a replica take, at the scenario's fidelity, for sequences of any lengths.
 
 `decode.step_time` times a batch of equal contexts. A served batch has many, so its step is taken
-apart into what depends on the batch alone and a share of each sequence,
+apart into what depends on the batch alone and a share of each sequence (F8.14),
 
 .. math:: T_\\mathrm{busy} = T_0(B) + g(B) \\sum_i a(S_i)
 
@@ -136,7 +136,7 @@ class Clock:
 
         References
         ----------
-        `prefill.chunked_step`, method.md F5.3.
+        `prefill.chunked_step`, F5.3.
         """
         size = sum(size for _, size in parts)
         row = self._chunk_rows.get(batch)

@@ -119,7 +119,7 @@ class Disaggregated:
 
     References
     ----------
-    Seed 000 §6.9; method.md F8.8, F8.9.
+    F8.8, F8.9; Zhong et al. 2024.
     """
 
     prefill: int = 1

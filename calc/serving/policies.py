@@ -78,7 +78,7 @@ class Static:
 
     References
     ----------
-    Seed 004, static batching; method.md F8.6.
+    F8.6.
     """
 
     slots: int = 8
@@ -105,7 +105,7 @@ class Dynamic:
 
     References
     ----------
-    Seed 004, dynamic batching; method.md F8.6.
+    F8.6.
     """
 
     slots: int = 8

@@ -49,7 +49,7 @@ class Paged:
 
     References
     ----------
-    Seed 000 §6.4; method.md F2.9.
+    F2.9; Kwon et al. 2023.
     """
 
     name = "paged"
@@ -67,7 +67,7 @@ class Contiguous:
 
     References
     ----------
-    Seed 003 §4; method.md F8.11.
+    F8.11; Kwon et al. 2023.
     """
 
     longest: int

@@ -26,7 +26,7 @@ class Prefixes(Protocol):
     def kept(self) -> int: ...
 
     def find(self, task: Task) -> int:
-        """Whole blocks of a prompt that are cached, never all of it (method.md F8.10)."""
+        """Whole blocks of a prompt that are cached, never all of it (F8.10)."""
 
     def saved(self, task: Task, blocks: int) -> int:
         """Blocks fewer that a task takes if it holds the first so many, all cached."""
@@ -179,7 +179,7 @@ class HostMemory:
 
     References
     ----------
-    method.md F8.10.
+    F8.10.
     """
 
     limit: float

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 
 def in_system(rate: float, time: float) -> float:
-    """Little's law: requests that are there on average (method.md F8.3).
+    """Little's law: requests that are there on average (F8.3).
 
     Examples
     --------
@@ -27,7 +27,7 @@ def in_system(rate: float, time: float) -> float:
 
 
 def mean_context(prompt: float, output: ArrayLike) -> float:
-    """Cached tokens of a decoding sequence, averaged over time [token] (method.md F8.3).
+    """Cached tokens of a decoding sequence, averaged over time [token] (F8.3).
 
     .. math:: P + \\frac{E[G^2]}{2 E[G]}
 
@@ -49,7 +49,7 @@ def wait_md1(rate: float, time: float) -> float:
 
     References
     ----------
-    method.md F8.4.
+    F8.4.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def wait_md1(rate: float, time: float) -> float:
 
 
 def ttft_md1(rate: float, time: float) -> float:
-    """Mean time to first token where one replica only reads prompts [s] (method.md F8.4)."""
+    """Mean time to first token where one replica only reads prompts [s] (F8.4)."""
     return time + wait_md1(rate, time)
 
 
@@ -75,7 +75,7 @@ def static_efficiency_exponential(batch: int) -> float:
 
 
 def static_efficiency_uniform(batch: int) -> float:
-    """The same for lengths uniform from 0: (B + 1) / 2B (method.md F8.6).
+    """The same for lengths uniform from 0: (B + 1) / 2B (F8.6).
 
     >>> static_efficiency_uniform(8)
     0.5625
@@ -99,7 +99,7 @@ def static_efficiency(lengths: ArrayLike, batch: int) -> float:
 
 
 def dynamic_batch(slots: int, rate: float, window: float) -> float:
-    """Mean batch that a full batch or a window starts, on an idle replica (method.md F8.6).
+    """Mean batch that a full batch or a window starts, on an idle replica (F8.6).
 
     .. math:: E[\\min(m, 1 + \\mathrm{Poisson}(\\lambda \\tau))]
 

@@ -92,7 +92,7 @@ def meets(ttft: Array, tpot: Array, limits: Limits) -> NDArray[np.bool_]:
 
 
 def goodput(good: int, duration: float) -> float:
-    """Requests within limits in the unit of time of `duration` (method.md F8.5).
+    """Requests within limits in the unit of time of `duration` (F8.5).
 
     30 of 100 requests of one minute are 30 a minute, 0.5 a second.
 
@@ -178,7 +178,7 @@ def summary(run: Run, limits: Limits | None = None) -> Service:
 
     References
     ----------
-    method.md F8.1–F8.5, F8.12.
+    F8.1–F8.5, F8.12.
     """
     kept = limits or Limits()
     good = meets(run.ttft, run.tpot, kept)

@@ -66,7 +66,7 @@ def simulate(
 
     References
     ----------
-    Seed 000 §6.4–§6.9; method.md §8.
+    F8.1–F8.11 for what must come out on average; F8.14 for its steps.
     """
     deployment = policy if isinstance(policy, Deployment) else Colocated(policy)
     kept, relieved = memory or Paged(), relief or Recompute()

@@ -9,7 +9,7 @@ from calc.words import say
 from pages.ui.writing import sortable, tables, text
 from presets import chips, formats
 
-# The precisions that the seeds compare.
+# The precisions that are compared.
 COMPARED = ("bf16", "int8", "int4")
 
 

@@ -1,4 +1,4 @@
-"""The deployment checklist of seed 000 §6.12: what the scenario knows, and blanks for the rest."""
+"""The deployment checklist: what the scenario knows, and blanks for the rest."""
 
 from __future__ import annotations
 

@@ -55,37 +55,37 @@ def headline(figures: Service, limits: Limits) -> list[tuple[str, str, str]]:
             say("p99 TTFT"),
             seconds(figures.ttft.percentiles[99]),
             say("From arrival to the first token, the queue included: 99 of 100 requests wait no "
-                "longer. One that was turned away has waited for ever. method.md F8.1."),
+                "longer. One that was turned away has waited for ever. Formula F8.1."),
         ),
         (
             say("p99 TPOT"),
             seconds(figures.tpot.percentiles[99]),
             say("Time from the first token to the last over the N − 1 gaps between them. "
-                "method.md F8.1 (A)."),
+                "Formula F8.1 (A)."),
         ),
         (
             say("Goodput"),
             say("{n}/s", n=text.significant(figures.goodput)),
             say("Requests per second with a first token within {ttft} and a token every {tpot}. "
-                "method.md F8.5.", ttft=text.si(limits.ttft, "s"),
+                "Formula F8.5.", ttft=text.si(limits.ttft, "s"),
                 tpot=text.si(limits.tpot, "s")),
         ),
         (
             say("Token/s"),
             text.rate(figures.throughput),
             say("Tokens of finished answers, over the time from the first arrival to the last end. "
-                "method.md F8.2."),
+                "Formula F8.2."),
         ),
         (
             say("USD per M good"),
             _usd(figures.usd_per_million_good_tokens),
             say("Price of all chips over that time, for a million tokens of answers within both "
-                "limits. method.md F8.12."),
+                "limits. Formula F8.12."),
         ),
         (
             say("Cache in use"),
             text.percent(figures.kv_used),
-            say("Share of the cache's blocks that are handed out, over time. method.md F8.11."),
+            say("Share of the cache's blocks that are handed out, over time. Formula F8.11."),
         ),
     ]  # fmt: skip
 
