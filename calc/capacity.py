@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import cost, decode, memory
+from calc.checkpoint import Stored
 from calc.chip import Chip
 from calc.formats import NumberFormat
 from calc.model import Model
@@ -41,7 +42,7 @@ class Topology:
 
     Parameters
     ----------
-    weight_format, kv_format : NumberFormat
+    stored, kv_format : Stored, NumberFormat
         How weights and cache are stored.
     weights : float
         Weights [byte].
@@ -61,7 +62,7 @@ class Topology:
         Of generated tokens.
     """
 
-    weight_format: NumberFormat
+    stored: Stored
     kv_format: NumberFormat
     weights: float
     chips_raw: float
@@ -91,19 +92,19 @@ def topology(scenario: Scenario, *, doubled: bool = False) -> Topology:
         fewest = s.chip.legal_count(2 * fewest)
     if not 0 < fewest <= memory.most_chips():
         return Topology(
-            s.weight_format, s.kv_format, weights, raw, 0, 0.0, 0, math.nan, math.nan, math.nan
+            s.stored, s.kv_format, weights, raw, 0, 0.0, 0, math.nan, math.nan, math.nan
         )
     full = replace(s, n_chips=fewest, tensor_parallel=0)
     batch = int(memory.max_batch(full))
     free = memory.capacity(full) - memory.weights(full)
     if not batch:
         return Topology(
-            s.weight_format, s.kv_format, weights, raw, fewest, free, 0, math.nan, 0.0, math.nan
+            s.stored, s.kv_format, weights, raw, fewest, free, 0, math.nan, 0.0, math.nan
         )
     step = decode.step_time(full, batch=batch)
     total = float(step.total)
     return Topology(
-        s.weight_format,
+        s.stored,
         s.kv_format,
         weights,
         raw,

@@ -206,8 +206,8 @@ def kv_equals_weights_batch(scenario: Scenario) -> float:
     each = float(scenario.model.kv_bytes_read(scenario.context, scenario.kv_format))
     batch = 1.0
     for _ in range(200):
-        streamed = float(scenario.model.params_read(batch, scenario.routing_skew))
-        read = streamed * scenario.weight_format.bytes
+        s = scenario
+        read = float(s.model.bytes_read(batch, s.stored, s.routing_skew))
         if not abs(read / each - batch) > 1e-9 * batch:
             break
         batch = read / each

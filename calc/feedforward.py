@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc import checkpoint
 from calc.words import marked
 
 Array = NDArray[np.float64]
@@ -133,7 +134,7 @@ class Dense(FeedForward):
     def parts(self, d_model: int) -> tuple[Part, ...]:
         bias = self.bias * ((1 + self.gated) * self.width + d_model)
         matrices = (3 if self.gated else 2) * d_model * self.width
-        return (Part(marked("dense MLP"), matrices + bias, self.width),)
+        return (Part(checkpoint.DENSE, matrices + bias, self.width),)
 
 
 @dataclass(frozen=True)
@@ -183,15 +184,13 @@ class MixtureOfExperts(FeedForward):
         expert = self._matrices * (self.latent_width or d_model) * self.expert_width + bias
         shared = self._matrices * d_model * self.shared_width + self.shared_gate * d_model
         always = (
-            Part(marked("router"), self.experts * (d_model + self.router_bias)),
-            Part(marked("shared experts"), shared, self.shared_width),
-            Part(marked("expert projections"), 2 * d_model * self.latent_width),
+            Part(checkpoint.ROUTER, self.experts * (d_model + self.router_bias)),
+            Part(checkpoint.SHARED, shared, self.shared_width),
+            Part(checkpoint.BETWEEN, 2 * d_model * self.latent_width),
         )
         return (
             *(part for part in always if part.params),
-            Part(
-                marked("routed experts"), expert, self.expert_width, self.experts, self.top_k, bias
-            ),
+            Part(checkpoint.ROUTED, expert, self.expert_width, self.experts, self.top_k, bias),
         )
 
 

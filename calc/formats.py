@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 USES = ("weights", "kv", "compute")
 
@@ -36,15 +36,15 @@ class NumberFormat:
     """
 
     id: str
-    name: str
+    name: str = field(compare=False)
     bits: float
     rate: str | None = None
-    uses: tuple[str, ...] = USES
+    uses: tuple[str, ...] = field(default=USES, compare=False)
     vector_scale_bytes: float = 0.0
     rope_bits: float | None = None
     group: int = 1
-    sources: tuple[str, ...] = ()
-    note: str = ""
+    sources: tuple[str, ...] = field(default=(), compare=False)
+    note: str = field(default="", compare=False)
 
     @property
     def bytes(self) -> float:
@@ -54,6 +54,24 @@ class NumberFormat:
         0.515625
         """
         return self.bits / 8
+
+    @property
+    def uniform(self) -> NumberFormat:
+        """As weights: the format of all parts (see `checkpoint.Stored`)."""
+        return self
+
+    @property
+    def described(self) -> str:
+        """As weights: what their format is called."""
+        return self.id
+
+    def of(self, part: str) -> NumberFormat:
+        """As weights: the format of any part."""
+        return self
+
+    def multiplied(self, part: str, compute_format: NumberFormat) -> NumberFormat:
+        """As weights: the format that products are chosen to be in."""
+        return compute_format
 
     def scaled(self, factor: float) -> NumberFormat:
         """A format that costs so many times the bytes, for asking what they weigh.

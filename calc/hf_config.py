@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from calc import hf_quantization
+from calc.checkpoint import Checkpoint
 from calc.hf_families import FAMILIES
 from calc.hf_keys import ConfigError, Keys
 from calc.hf_parts import width
@@ -106,13 +108,15 @@ def _read(source: str | Mapping[str, Any], id: str, name: str) -> tuple[Model, d
         final_norms=family.final_norms,
         max_context=longest,
         positions=positions,
-        checkpoint=_checkpoint(outer, config, keys),
+        checkpoint=_checkpoint(outer, config, keys, sum(block.count for block in blocks)),
         assumptions=tuple(keys.assumptions),
         sources=(say("a pasted config.json"),),
     )
+    if model.checkpoint:
+        model = replace(model, checkpoint=model.checkpoint.only(model.params_by_part))
     used = {"model_type": kind, **keys.used, **tied.used}
     if model.checkpoint:
-        used[CHECKPOINT] = model.checkpoint
+        used[CHECKPOINT] = hf_quantization.written(model.checkpoint)
     return (model if name else _named_by_size(model, kind)), used
 
 
@@ -168,60 +172,21 @@ def _decoder_part(outer: Mapping[str, Any]) -> Mapping[str, Any]:
     return outer
 
 
-def _checkpoint(outer: Mapping[str, Any], config: Mapping[str, Any], keys: Keys) -> str:
-    """Format id of the published weights, as far as the file says."""
-    known = config.get(CHECKPOINT)
-    if isinstance(known, str) and len(known) < 20:
+def _checkpoint(
+    outer: Mapping[str, Any], config: Mapping[str, Any], keys: Keys, layers: int
+) -> Checkpoint | None:
+    """How the published weights are stored, as far as the file says."""
+    known = hf_quantization.from_written(config.get(CHECKPOINT))
+    if known is not None:
         return known
-    quantization = config.get("quantization_config") or outer.get("quantization_config")
-    if isinstance(quantization, Mapping):
-        found = _quantized(quantization)
-        if not found:
-            keys.assumptions.append(
-                say("quantization_config not interpreted: weight format left alone")
-            )
-        return found
-    dtype = config.get("torch_dtype") or config.get("dtype") or outer.get("torch_dtype")
-    dtype = dtype or outer.get("dtype")
-    names = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
-    return names.get(dtype, "") if isinstance(dtype, str) else ""
-
-
-def _quantized(quantization: Mapping[str, Any]) -> str:
-    method = quantization.get("quant_method")
-    if method == "fp8":
-        return "fp8-block128" if quantization.get("weight_block_size") else "fp8"
-    if method == "mxfp4":
-        return "mxfp4"
-    if method in ("gptq", "awq"):
-        return _integer(quantization.get("bits"), quantization.get("group_size"), method == "awq")
-    if method == "compressed-tensors":
-        return _compressed(quantization)
-    if method == "modelopt":
-        algorithm = str(quantization.get("quant_algo", "")).upper()
-        return {"FP8": "fp8", "NVFP4": "nvfp4"}.get(algorithm, "")
-    return ""
-
-
-def _integer(bits: Any, group: Any, zero: bool = False) -> str:
-    if bits == 8:
-        return "int8"
-    if bits == 4 and group == 32:
-        return "int4-g32"
-    if bits == 4 and group == 128:
-        return "int4-g128-zero" if zero else "int4-g128"
-    return ""
-
-
-def _compressed(quantization: Mapping[str, Any]) -> str:
-    groups = quantization.get("config_groups")
-    first = next(iter(groups.values()), None) if isinstance(groups, Mapping) else None
-    weights = first.get("weights") if isinstance(first, Mapping) else None
-    if not isinstance(weights, Mapping):
-        return ""
-    bits, group = weights.get("num_bits"), weights.get("group_size")
-    if weights.get("type") == "float":
-        if bits == 8:
-            return "fp8"
-        return {32: "mxfp4", 16: "nvfp4"}.get(group, "") if isinstance(group, int) else ""
-    return _integer(bits, group)
+    both = {**outer, **config}
+    names = ("quantization_config", "compression_config", "quantization")
+    given = next((both[name] for name in names if isinstance(both.get(name), Mapping)), None)
+    try:
+        return hf_quantization.read(given, both, layers)
+    except hf_quantization.NotUnderstoodError as scheme:
+        keys.assumptions.append(
+            say("quantization {scheme} is not interpreted: choose how weights are stored",
+                scheme=scheme)
+        )  # fmt: skip
+        return None

@@ -19,6 +19,7 @@ from calc.feedforward import Part
 from calc.words import marked, say
 
 if TYPE_CHECKING:
+    from calc.checkpoint import Stored
     from calc.model import Model
     from calc.scenario import Scenario
 
@@ -129,10 +130,11 @@ class Layout:
         parts = self.dp * self.micro_batches
         return np.asarray(np.ceil(np.asarray(batch, dtype=float) / parts))
 
-    def weights_per_chip(self, model: Model) -> Array:
-        """Parameters that one chip holds, layers spread evenly over stages [parameter]."""
-        dense = (model.total_params - model.routed_params) / self.tp
-        return (dense + model.routed_params / self.expert_ways()) / self.pp
+    def weights_per_chip(self, model: Model, stored: Stored) -> Array:
+        """Weights that one chip holds, layers spread evenly over stages [byte]."""
+        routed = model.routed_bytes(stored)
+        dense = (model.weight_bytes(stored) - routed) / self.tp
+        return (dense + routed / self.expert_ways()) / self.pp
 
     def cache_per_chip(self, scenario: Scenario, context: ArrayLike) -> Array:
         """Cache of one sequence that a chip of its group holds, by layer evenly over stages [B]."""

@@ -52,17 +52,20 @@ def _high(name: str) -> float:
     return field.high
 
 
-def _half_as_wide(
-    s: Scenario, now: NumberFormat, use: str, formats: Formats
-) -> NumberFormat | None:
+def _half_as_wide(s: Scenario, bits: float, use: str, formats: Formats) -> NumberFormat | None:
     """The format on offer nearest to half the bytes, of equals one that the chip computes in."""
-    half = now.bits / 2
+    half = bits / 2
     offered = [f for f in formats.values() if use in f.uses and abs(f.bits - half) <= 0.1 * half]
     return min(offered, key=lambda f: (abs(f.bits - half), not s.chip.peak(f) > 0), default=None)
 
 
+def _bits(s: Scenario, name: str) -> float:
+    """Bits of an element, of weights on average."""
+    return s.weight_bits if name == "weight_format" else float(getattr(s, name).bits)
+
+
 def _halve_bytes(s: Scenario, formats: Formats, *, name: str, use: str) -> Pulled:
-    found = _half_as_wide(s, getattr(s, name), use, formats)
+    found = _half_as_wide(s, _bits(s, name), use, formats)
     if found is None:
         return say("no format of half the bytes")
     changed: dict[str, Any] = {name: found}

@@ -25,9 +25,8 @@ def weights(scenario: Scenario) -> float:
     """Bytes of all weights, the input embedding and copies of groups included [byte]."""
     s = scenario
     if s.fidelity == "bound":
-        return s.model.total_params * s.weight_format.bytes
-    held = Layout.of(s).weights_per_chip(s.model)
-    return float(held) * s.n_chips * s.weight_format.bytes
+        return s.model.weight_bytes(s.stored)
+    return float(Layout.of(s).weights_per_chip(s.model, s.stored)) * s.n_chips
 
 
 def kv_per_sequence(scenario: Scenario, context: ArrayLike | None = None) -> Array:

@@ -35,7 +35,7 @@ def mbu(scenario: Scenario, step: StepTime) -> Array:
     Copies that a layout reads are no useful bytes (F4.3).
     """
     s, model = scenario, scenario.model
-    weights = model.params_read(step.batch, s.routing_skew) * s.weight_format.bytes
+    weights = model.bytes_read(step.batch, s.stored, s.routing_skew)
     cache = step.batch * model.kv_bytes_read(s.context, s.kv_format)
     return bandwidth_share(weights + cache, step.total, s.n_chips * s.chip.bandwidth)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc.attention import Attention, StatedCache
+from calc.checkpoint import ATTENTION, EMBEDDING, HEAD, PARTS, ROUTED, Checkpoint, Stored
 from calc.feedforward import FeedForward, StatedParams
 from calc.formats import NumberFormat
 
@@ -26,6 +28,18 @@ class Block:
     attention: Attention
     feedforward: FeedForward
     norms: int = 2
+
+
+@dataclass(frozen=True)
+class Resident:
+    """Weights that memory holds though a step of text reads none of them.
+
+    `name` is what the field calls them, such as a vision tower or draft layers for multi-token
+    prediction; `params` their number, 0 where it is not known.
+    """
+
+    name: str
+    params: int
 
 
 @dataclass(frozen=True)
@@ -50,8 +64,10 @@ class Model:
         Longest context that the published configuration claims [token].
     positions : int
         Rows of a learned position table; 0 where positions are computed.
-    checkpoint : str
-        Id of the format that the published weights are in; empty when not said.
+    checkpoint : Checkpoint or None
+        How the published weights are stored; None when not said.
+    resident : tuple of Resident
+        What is loaded beside the decoder though a text step does not read it.
     assumptions : tuple of str
         What was taken for granted where a configuration left something out.
     sources, note : tuple of str, str
@@ -74,7 +90,8 @@ class Model:
     final_norms: int = 1
     max_context: int | None = None
     positions: int = 0
-    checkpoint: str = ""
+    checkpoint: Checkpoint | None = None
+    resident: tuple[Resident, ...] = ()
     assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False)
     sources: tuple[str, ...] = field(default=(), compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
@@ -159,6 +176,72 @@ class Model:
     def head_params(self) -> int:
         """The output head and the final norms [parameter]."""
         return self.embedding_params + self.final_norms * self.d_model
+
+    @cached_property
+    def params_by_part(self) -> Mapping[str, int]:
+        """All parameters by the part they belong to; norms count with what they stand before."""
+        d, found = self.d_model, dict.fromkeys(PARTS, 0)
+        for block in self.blocks:
+            found[ATTENTION] += block.count * (block.attention.params(d) + block.norms * d)
+            for part in block.feedforward.parts(d):
+                found[part.name] = found.get(part.name, 0) + block.count * part.total
+        found[HEAD], found[EMBEDDING] = self.head_params, self.gathered_params
+        return {name: params for name, params in found.items() if params}
+
+    def weight_bytes(self, stored: Stored) -> float:
+        """What all weights take as they are stored [byte] (method.md F9.2)."""
+        beside = self.resident_params * stored.of(ATTENTION).bytes
+        if stored.uniform is not None:
+            return self.total_params * stored.uniform.bytes + beside
+        return beside + sum(
+            params * stored.of(part).bytes for part, params in self.params_by_part.items()
+        )
+
+    @cached_property
+    def resident_params(self) -> int:
+        """Parameters loaded beside the decoder [parameter]."""
+        return sum(one.params for one in self.resident)
+
+    @cached_property
+    def held_params(self) -> int:
+        """Parameters that memory holds, those beside the decoder included [parameter]."""
+        return self.total_params + self.resident_params
+
+    def routed_bytes(self, stored: Stored) -> float:
+        """What the routed experts take as they are stored [byte]."""
+        return self.routed_params * stored.of(ROUTED).bytes
+
+    def bytes_read(self, tokens: ArrayLike, stored: Stored, skew: float = 0.0) -> Array:
+        """Bytes that `params_read` takes as the weights are stored [byte]."""
+        if stored.uniform is not None:
+            return self.params_read(tokens, skew) * stored.uniform.bytes
+        d = self.d_model
+        read = np.asarray(self.head_params * stored.of(HEAD).bytes)
+        for block in self.blocks:
+            own = block.attention.params(d) + block.norms * d
+            read = read + block.count * own * stored.of(ATTENTION).bytes
+            for part in block.feedforward.parts(d):
+                each = block.count * stored.of(part.name).bytes
+                read = read + each * part.read(tokens, skew)
+        return read
+
+    def multiplied_in(
+        self, stored: Stored, compute_format: NumberFormat
+    ) -> Mapping[NumberFormat, int]:
+        """Active parameters by the format that they are multiplied in [parameter]."""
+        found: dict[NumberFormat, int] = {}
+        if stored.uniform is not None:
+            return {stored.multiplied(ATTENTION, compute_format): self.active_params}
+        d = self.d_model
+        parts = [(HEAD, self.head_params)]
+        for block in self.blocks:
+            own = block.attention.params(d) + block.norms * d
+            parts.append((ATTENTION, block.count * own))
+            parts += [(p.name, block.count * p.active) for p in block.feedforward.parts(d)]
+        for part, params in parts:
+            used = stored.multiplied(part, compute_format)
+            found[used] = found.get(used, 0) + params
+        return found
 
     @cached_property
     def routed_params(self) -> int:

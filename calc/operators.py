@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from calc.checkpoint import ATTENTION, HEAD
 from calc.feedforward import Part
 from calc.layout import Layout
 from calc.model import Block
@@ -24,7 +25,7 @@ from calc.words import marked
 Array = NDArray[np.float64]
 
 # Names that others look for.
-OUTPUT_HEAD, ALL_REDUCE = marked("output head"), marked("all-reduce")
+ALL_REDUCE = marked("all-reduce")
 COMBINE_BYTES = 2  # experts return their sums in bf16, whatever they were sent (F3.8)
 
 
@@ -53,7 +54,7 @@ class Operator:
     moved: Array
     done: Array
     bandwidth: float
-    rate: float
+    rate: float | Array
     overlap: float = 1.0
     read_only: bool = False
 
@@ -152,9 +153,9 @@ def bound(scenario: Scenario, batch: Array, context: Array, tokens: Array) -> Wo
     )  # fmt: skip
     linear = Operator(
         marked("linear layers"), False,
-        model.params_read(multiplied, s.routing_skew) * (s.weight_format.bytes / n),
+        model.bytes_read(multiplied, s.stored, s.routing_skew) / n,
         multiplied * (2.0 * model.active_params / n),
-        s.chip.bandwidth, rate,
+        s.chip.bandwidth, s.linear_rate,
     )  # fmt: skip
     return Work((cache, linear), {}, np.zeros(()))
 
@@ -201,7 +202,9 @@ class _Roofline:
 
     def _operator(self, name: str, cache: bool, moved: Array, done: Array) -> Operator:
         s, rounds = self.s, self.layout.rounds
-        own = s.attention_format if cache and s.attention_format else s.compute_format
+        own = s.stored.multiplied(name, s.compute_format)
+        if cache:
+            own = s.attention_format or s.compute_format
         return Operator(
             name, cache, moved * rounds, done * rounds,
             s.chip.bandwidth * s.bandwidth_efficiency,
@@ -215,7 +218,7 @@ class _Roofline:
         for block in model.blocks:
             projections = block.attention.params(model.d_model) + block.norms * model.d_model
             if projections:
-                yield self._dense(marked("attention projections"), block.count * projections)
+                yield self._dense(ATTENTION, block.count * projections)
             yield self._attention(block)
             for part in block.feedforward.parts(model.d_model):
                 yield (
@@ -224,13 +227,13 @@ class _Roofline:
                     else self._dense(part.name, block.count * part.total)
                 )
         if model.head_params:
-            yield self._dense(OUTPUT_HEAD, model.head_params, self.scored)
+            yield self._dense(HEAD, model.head_params, self.scored)
 
     def _dense(self, name: str, params: int, tokens: Array | None = None) -> Operator:
         share = np.asarray(params / self.layout.tp)
         charged = self.charged if tokens is None else tokens
         return self._operator(
-            name, False, share * self.s.weight_format.bytes, 2.0 * charged * share
+            name, False, share * self.s.stored.of(name).bytes, 2.0 * charged * share
         )
 
     def _attention(self, block: Block) -> Operator:
@@ -253,7 +256,7 @@ class _Roofline:
         hit = np.minimum(part.read(tokens, s.routing_skew) * imbalance, float(part.total))
         flops = 2.0 * self.charged * np.where(spread, self.layout.dp, 1.0)
         flops = flops * part.active * imbalance
-        moved = hit * s.weight_format.bytes
+        moved = hit * s.stored.of(part.name).bytes
         return self._operator(part.name, False, moved * count / ways, flops * count / ways)
 
     def transfers(self) -> dict[str, Array]:
@@ -359,6 +362,8 @@ class _Chunked(_Roofline):
         self.slower = scenario.compute_efficiency / scenario.mfu
         self.multiplied = self.multiplied + self.chunk
         self.charged = self.charged + self.slower * self.chunk
+        # Of a prompt only the last token is scored.
+        self.scored = self.scored + self.slower * (before + chunk >= s.prompt)
 
     def operators(self) -> Iterator[Operator]:
         yield from super().operators()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from calc import decode, memory, roofline
+from calc.checkpoint import ATTENTION
 from calc.formats import NumberFormat
 from calc.scenario import Scenario
 
@@ -61,7 +62,7 @@ def switched(scenario: Scenario, switch: str, to: NumberFormat) -> Scenario:
 
 def suggestion(scenario: Scenario, switch: str, formats: Mapping[str, NumberFormat]) -> str:
     """Id of a format of about half the bits; of a known rate, for compute; else the same."""
-    now: NumberFormat = getattr(scenario, switch)
+    now: NumberFormat = getattr(scenario, switch) or scenario.stored.of(ATTENTION)
     fitting = [
         id
         for id, item in formats.items()

@@ -121,17 +121,16 @@ def prompt_time(
 
 def _bound(s: Scenario, length: Array, cached: Array) -> Work:
     n, model = s.n_chips, s.model
-    rate, new = s.chip.peak(s.compute_format) * s.mfu, length - cached
+    new = length - cached
     attention = model.prefill_attention_flops(length) - model.prefill_attention_flops(cached)
-    read = model.params_read(new, s.routing_skew) * s.weight_format.bytes
+    read = model.bytes_read(new, s.stored, s.routing_skew)
     cache = model.kv_bytes(length, s.kv_format)
+    linear, peak = linear_flops(model, new), s.chip.peak(s.compute_format)
+    done, rate = linear + attention, np.asarray(peak)
+    if s.linear_rate != peak:
+        rate = done / (linear / s.linear_rate + attention / peak)
     whole = Operator(
-        marked("prompt"),
-        False,
-        (read + cache) / n,
-        (linear_flops(model, new) + attention) / n,
-        s.chip.bandwidth,
-        rate,
+        marked("prompt"), False, (read + cache) / n, done / n, s.chip.bandwidth, rate * s.mfu
     )
     return Work((whole,), {}, np.zeros(()))
 
@@ -155,9 +154,7 @@ def terms(scenario: Scenario, prompt: ArrayLike | None = None) -> Terms:
     if s.fidelity == "operators":
         read = step.weight_read + step.kv_read
         return Terms(step.linear_compute, step.attention_compute, read, step.communication)
-    linear = linear_flops(s.model, length - cached) / (
-        s.n_chips * s.chip.peak(s.compute_format) * s.mfu
-    )
+    linear = linear_flops(s.model, length - cached) / (s.n_chips * s.linear_rate * s.mfu)
     return Terms(linear, step.linear_compute - linear, step.weight_read, step.communication)
 
 
@@ -229,7 +226,10 @@ def _bound_chunk(s: Scenario, chunk: Array, before: Array) -> Work:
     """The bound of the decode step with more tokens to multiply, and the chunk's attention."""
     n, model, rate = s.n_chips, s.model, s.chip.peak(s.compute_format)
     # FLOPs of the chunk come at the MFU of prefill, as those of a whole prompt do.
-    tokens, charged = s.batch + chunk, s.batch + chunk / s.mfu
+    slower, last = chunk / s.mfu, (before + chunk >= s.prompt) / s.mfu
+    body = model.active_params - model.head_params
+    multiplied = (s.batch + slower) * body + (s.batch + last) * model.head_params
+    tokens = s.batch + chunk
     pairs = model.prefill_attention_flops(before + chunk) - model.prefill_attention_flops(before)
     read = model.kv_bytes(before, s.kv_format) * (chunk > 0)
     each = model.kv_bytes_read(s.context, s.kv_format)
@@ -240,10 +240,10 @@ def _bound_chunk(s: Scenario, chunk: Array, before: Array) -> Work:
             Operator(
                 marked("linear layers"),
                 False,
-                model.params_read(tokens, s.routing_skew) * (s.weight_format.bytes / n),
-                charged * (2.0 * model.active_params / n),
+                model.bytes_read(tokens, s.stored, s.routing_skew) / n,
+                2.0 * multiplied / n,
                 s.chip.bandwidth,
-                rate,
+                s.linear_rate,
             ),
             Operator(
                 marked("chunk attention"),

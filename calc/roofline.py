@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from calc import decode
+from calc.checkpoint import DENSE, Stored
 from calc.chip import Chip
 from calc.formats import NumberFormat
 from calc.scenario import Scenario
@@ -22,12 +23,13 @@ def ridge_point(chip: Chip, compute_format: NumberFormat) -> float:
     return chip.peak(compute_format) / chip.bandwidth
 
 
-def critical_batch(chip: Chip, weight_format: NumberFormat, compute_format: NumberFormat) -> float:
+def critical_batch(chip: Chip, weight_format: Stored, compute_format: NumberFormat) -> float:
     """Tokens per step and replica from which a dense linear layer is compute-bound [token].
 
     .. math:: B_\\mathrm{crit} = b_w C / (2 W)
 
-    It does not depend on the number of chips. Passing it does not make the whole step
+    Of weights stored in several formats, that of a dense MLP counts. It does not depend on the
+    number of chips. Passing it does not make the whole step
     compute-bound: the cache read remains.
 
     References
@@ -41,7 +43,7 @@ def critical_batch(chip: Chip, weight_format: NumberFormat, compute_format: Numb
     >>> round(critical_batch(v5e, int8, bf16))
     120
     """
-    return weight_format.bytes * ridge_point(chip, compute_format) / 2
+    return weight_format.of(DENSE).bytes * ridge_point(chip, compute_format) / 2
 
 
 def compute_bound_batch(scenario: Scenario) -> float:

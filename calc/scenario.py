@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from calc import fields
+from calc.checkpoint import UNSAID, Checkpoint, Stored
 from calc.chip import Chip
 from calc.fields import Catalogues, Choice, Field, Option, Quantity, optional, written
 from calc.formats import NumberFormat
@@ -49,9 +51,10 @@ class Scenario:
         "u", marked("Usable memory"), "fraction", 1.0, 0.3, 1.0,
         marked("Share of each chip's memory left to weights and cache; engines often keep 10 %."),
         whole=False))
-    weight_format: NumberFormat = field(kw_only=False, metadata=written(Choice(
+    weight_format: NumberFormat | Checkpoint | None = field(kw_only=False, metadata=written(Choice(
         "w", marked("Weights"), "int8",
-        marked("How weights are stored and read."), catalogue="formats", use="weights")))
+        marked("How weights are stored and read; pub is as the model is published."),
+        catalogue="formats", use="weights", none="pub")))
     kv_format: NumberFormat = field(kw_only=False, metadata=written(Choice(
         "kv", marked("KV cache"), "int8",
         marked("How cached keys and values are stored."), catalogue="formats", use="kv")))
@@ -175,6 +178,27 @@ class Scenario:
         whole=False, scale=1e9, step=0.1))
 
     # fmt: on
+    @cached_property
+    def stored(self) -> Stored:
+        """How each part of the weights is stored; bf16 where a model as published says nothing."""
+        return self.weight_format or self.model.checkpoint or UNSAID
+
+    @property
+    def weight_bits(self) -> float:
+        """Bits of a parameter on average [bit]."""
+        return 8 * self.model.weight_bytes(self.stored) / self.model.held_params
+
+    @cached_property
+    def linear_rate(self) -> float:
+        """Peak of the linear layers together, each part in the format it is multiplied in [FLOP/s].
+
+        nan where the chip publishes no rate for one of them.
+        """
+        used = self.model.multiplied_in(self.stored, self.compute_format)
+        if len(used) == 1:
+            return self.chip.peak(next(iter(used)))
+        return sum(used.values()) / sum(n / self.chip.peak(one) for one, n in used.items())
+
     def __post_init__(self) -> None:
         for one in SCHEMA:
             fault = one.fault(getattr(self, one.name))

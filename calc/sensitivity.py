@@ -42,7 +42,8 @@ def _chips_times(s: Scenario, factor: float) -> Scenario | None:
 
 
 def _format_times(s: Scenario, factor: float, name: str) -> Scenario:
-    return replace(s, **{name: getattr(s, name).scaled(factor)})
+    changed: dict[str, Any] = {name: (getattr(s, name) or s.stored).scaled(factor)}
+    return replace(s, **changed)
 
 
 def _fields_times(s: Scenario, factor: float, *names: str) -> Scenario:

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc import decode, layout
+from calc.checkpoint import DENSE, HEAD, ROUTED
 from calc.feedforward import Part
+from calc.formats import NumberFormat
 from calc.layout import Layout
 from calc.model import Model
 from calc.network import Network, torus_shape
-from calc.operators import OUTPUT_HEAD
 from calc.scenario import Scenario
 from calc.words import say
 
@@ -49,6 +50,11 @@ def columns_read(scenario: Scenario) -> float:
         return float(part.read(tokens, s.routing_skew)) / part.params
 
     return max(_columns(s.model, hit), default=0.0)
+
+
+def mlp_format(s: Scenario) -> NumberFormat:
+    """What the widest MLP is stored in."""
+    return s.stored.of(ROUTED if s.model.routed_params else DENSE)
 
 
 def _columns(model: Model, times: Callable[[Part], float]) -> list[float]:
@@ -90,7 +96,7 @@ def matmul(scenario: Scenario, tp: ArrayLike | None = None) -> Matmul:
     d, tokens = float(s.model.d_model), float(Layout.of(s).sequences(s.batch))
     return Matmul(
         width,
-        d * columns_read(s) * s.weight_format.bytes / (width * s.chip.bandwidth),
+        d * columns_read(s) * mlp_format(s).bytes / (width * s.chip.bandwidth),
         2.0 * tokens * d * mlp_columns(s.model) / (width * s.chip.peak(s.compute_format)),
         np.asarray(message(s) / Network.of(s).bandwidth(width)),
     )
@@ -107,7 +113,7 @@ class Layer:
 
 def layer(scenario: Scenario, step: decode.StepTime) -> Layer:
     """The same for a whole layer, the output head left out."""
-    inner = [o for o in step.work.operators if not o.cache and o.name != OUTPUT_HEAD]
+    inner = [o for o in step.work.operators if not o.cache and o.name != HEAD]
     number = scenario.model.layers
     return Layer(
         sum(float(o.read) for o in inner) / number,
@@ -205,7 +211,7 @@ def _limit(s: Scenario, label: str, link: float, axes: int) -> Limit:
     if math.isinf(link):
         return Limit(label, link, math.inf, math.inf)
     ratio = s.chip.bandwidth / (axes * link)
-    formats = s.weight_format.bytes, s.compute_format.bytes
+    formats = mlp_format(s).bytes, s.compute_format.bytes
     return Limit(
         label,
         axes * link,
@@ -299,7 +305,7 @@ def legal_widths(scenario: Scenario) -> dict[int, list[str]]:
 def _cut_groups(s: Scenario, width: int) -> list[str]:
     """What a width does to quantization groups and to the vocabulary, which is padded."""
     found = []
-    group, columns = s.weight_format.group, layout.shapes(s.model).get("MLP columns", 0)
+    group, columns = mlp_format(s).group, layout.shapes(s.model).get("MLP columns", 0)
     if group > 1 and columns and columns % (width * group):
         found.append(say("Groups of {group} weights are cut.", group=group))
     if s.model.vocabulary % width:
@@ -326,9 +332,9 @@ def per_chip(scenario: Scenario) -> PerChip:
     """The ledger of the fullest chip."""
     s = with_links(scenario)
     chosen = Layout.of(s)
-    size, model = s.weight_format.bytes, s.model
-    experts = float(model.routed_params / (chosen.expert_ways() * chosen.pp)) * size
-    weights = float(chosen.weights_per_chip(model)) * size
+    model = s.model
+    experts = model.routed_bytes(s.stored) / float(chosen.expert_ways() * chosen.pp)
+    weights = float(chosen.weights_per_chip(model, s.stored))
     cache = float(chosen.sequences(s.batch) * chosen.micro_batches) * float(
         chosen.cache_per_chip(s, s.context)
     )
@@ -336,7 +342,7 @@ def per_chip(scenario: Scenario) -> PerChip:
     return PerChip(
         experts,
         weights - experts,
-        weights - model.total_params * size / s.n_chips,
+        weights - model.weight_bytes(s.stored) / s.n_chips,
         cache,
         max(0.0, cache - shared),
     )

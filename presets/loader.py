@@ -20,8 +20,10 @@ from calc import (
     sparse_attention,
     state_space,
 )
+from calc.checkpoint import PARTS, Checkpoint
 from calc.chip import FABRICS, PLAUSIBLE, RATES, Fabric
 from calc.formats import USES
+from calc.model import Resident
 
 Table = dict[str, Any]
 
@@ -354,12 +356,31 @@ def read_feedforward(reader: Reader) -> feedforward.FeedForward:
     return layer if beside is None else feedforward.Beside(layer, read_feedforward(beside))
 
 
-def read_checkpoint(reader: Reader, formats: Mapping[str, NumberFormat]) -> str:
-    """The format of the published weights: one that weights are stored in, or empty."""
-    id: str = reader.take("checkpoint", str, "")
-    if id and (id not in formats or "weights" not in formats[id].uses):
-        raise reader.error("checkpoint", f"{id} is not a format of weights in formats.toml")
-    return id
+def read_checkpoint(reader: Reader, formats: Mapping[str, NumberFormat]) -> Checkpoint | None:
+    """How a model is published: in one format, or in one for each part and the rest."""
+    given = reader.take("checkpoint", (str, dict), None)
+    if given is None:
+        return None
+    named = {"rest": given} if isinstance(given, str) else given
+    for part, id in named.items():
+        if id not in formats or "weights" not in formats[id].uses:
+            raise reader.error("checkpoint", f"{id} is not a format of weights in formats.toml")
+        if part not in ("rest", *PARTS):
+            raise reader.error(f"checkpoint.{part}", f"is not one of rest, {', '.join(PARTS)}")
+    if "rest" not in named:
+        raise reader.error("checkpoint.rest", "is missing")
+    parts = {part: formats[id] for part, id in named.items() if part != "rest"}
+    return Checkpoint.of_parts(formats[named["rest"]], parts)
+
+
+def read_resident(reader: Reader) -> tuple[Resident, ...]:
+    """What is loaded beside the decoder, each with its parameters; 0 for not known."""
+    found = []
+    for item in reader.take("resident", list, []):
+        one = Reader(reader.file, f"{reader.key}.resident", item)
+        found.append(Resident(one.take("name", str), one.take("params", int, 0)))
+        one.done()
+    return tuple(found)
 
 
 def read_model(id: str, reader: Reader, formats: Mapping[str, NumberFormat]) -> Model:
@@ -382,6 +403,7 @@ def read_model(id: str, reader: Reader, formats: Mapping[str, NumberFormat]) -> 
         positions=reader.count("positions", 0),
         final_norms=reader.count("final_norms", 1),
         checkpoint=read_checkpoint(reader, formats),
+        resident=read_resident(reader),
         sources=sources,
         note=reader.take("note", str, ""),
     )

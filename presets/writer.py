@@ -20,7 +20,9 @@ from tomlkit.items import InlineTable, Table
 
 from calc import Block, Model, custom, feedforward, hf_config
 from calc.attention import NO_ATTENTION, Around, Attention
+from calc.checkpoint import Checkpoint
 from calc.feedforward import NO_FEEDFORWARD, Beside, FeedForward
+from calc.model import Resident
 from presets import HERE, formats, models
 from presets.loader import AROUND, KINDS, ORDER, PresetError, Reader, figures_of, read_model
 
@@ -39,7 +41,7 @@ def written(model: Model) -> str:
         table.add(tomlkit.comment(f"Assumed: {assumption}"))
     for key, value in said(model).items():
         if key not in ("id", "blocks", "assumptions", "sources"):
-            table.add(key, value)
+            table.add(key, plain(value))
     if UNSAID in model.sources:
         table.add(tomlkit.comment("Say where it comes from: the repository and its commit."))
     table.add("sources", tomlkit.item(list(model.sources)).multiline(True))
@@ -55,6 +57,18 @@ def said(thing: Any) -> dict[str, Any]:
     values = {field.name: getattr(thing, field.name) for field in figures_of(type(thing))}
     defaults = {field.name: field.default for field in fields(thing)}
     return {name: value for name, value in values.items() if value != defaults[name]}
+
+
+def plain(value: Any) -> Any:
+    """A value as TOML holds it."""
+    match value:
+        case Checkpoint(rest, ()):
+            return rest.id
+        case Checkpoint(rest, parts):
+            return inline({"rest": rest.id, **{part: one.id for part, one in parts}})
+        case (Resident(), *_):
+            return [inline({"name": one.name, "params": one.params}) for one in value]
+    return value
 
 
 def block_table(block: Block) -> Table:

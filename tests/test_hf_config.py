@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from calc import Model, custom, hf_config
 from calc.attention import Chunked, SharedCache, SlidingWindow
-from calc.hf_config import ConfigError, parse
+from calc.hf_config import ConfigError, compact, parse
 from calc.hf_families import FAMILIES
 from calc.sparse_attention import SparseTopK
 from calc.state_space import ConstantState
@@ -203,29 +203,84 @@ def test_shared_caches() -> None:
     assert read == 2 * held
 
 
-QUANTIZATIONS = [
-    ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "fp8-block128"),
-    ({"quant_method": "fp8"}, "fp8"),
-    ({"quant_method": "mxfp4"}, "mxfp4"),
-    ({"quant_method": "awq", "bits": 4, "group_size": 128}, "int4-g128-zero"),
-    ({"quant_method": "gptq", "bits": 4, "group_size": 128}, "int4-g128"),
-    ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "nvfp4"),
-    ({"quant_method": "compressed-tensors", "config_groups": {"group_0": {
-        "weights": {"num_bits": 4, "group_size": 32, "type": "int"}}}}, "int4-g32"),
-    ({"quant_method": "compressed-tensors", "config_groups": {"group_0": {
-        "weights": {"num_bits": 4, "group_size": 32, "type": "float"}}}}, "mxfp4"),
-    ({"quant_method": "unheard-of"}, ""),
-    ({"quant_method": "compressed-tensors", "config_groups": []}, ""),
+BF16_TABLES = {"output head": "bf16", "input embedding": "bf16"}
+
+
+def compressed(weights: Any, **more: Any) -> dict[str, Any]:
+    group = {"weights": weights, "targets": ["Linear"]}
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": group}, **more}
+
+
+FIRST, LAST = "model.layers.0.mlp", "model.layers.79.mlp"
+# What a file says, the format of its linear layers, and those of other parts.
+QUANTIZATIONS: list[tuple[Any, str, dict[str, str]]] = [
+    ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "fp8-block128", BF16_TABLES),
+    ({"quant_method": "fp8", "weight_block_size": [128, 128], "scale_fmt": "ue8m0"},
+     "fp8-block128-e8m0", BF16_TABLES),
+    ({"quant_method": "fp8", "weight_block_size": [1, 128]}, "fp8-block1x128", BF16_TABLES),
+    ({"quant_method": "fp8"}, "fp8", BF16_TABLES),
+    ({"quant_method": "mxfp4"}, "bf16", {}),
+    ({"quant_method": "awq", "bits": 4, "group_size": 128}, "int4-g128-zero", BF16_TABLES),
+    ({"quant_method": "gptq", "bits": 4, "group_size": 128}, "int4-g128", BF16_TABLES),
+    ({"quant_method": "gptq", "bits": 4, "group_size": 64, "sym": False}, "int4-g64-zero",
+     BF16_TABLES),
+    ({"quant_method": "modelopt", "quant_algo": "NVFP4", "exclude_modules": ["lm_head"]}, "nvfp4",
+     BF16_TABLES),
+    ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "nvfp4", {"input embedding": "bf16"}),
+    (compressed({"num_bits": 4, "group_size": 32, "type": "int"}, ignore=["lm_head"]), "int4-g32",
+     BF16_TABLES),
+    (compressed({"num_bits": 4, "group_size": 32, "type": "int", "symmetric": False},
+                ignore=["lm_head"]), "int4-g32-zero", BF16_TABLES),
+    (compressed({"num_bits": 4, "group_size": 32, "type": "float"}, ignore=["lm_head"]), "mxfp4",
+     BF16_TABLES),
+    (compressed({"num_bits": 6, "group_size": 32, "type": "float"}, ignore=["lm_head"]), "mxfp6",
+     BF16_TABLES),
+    (compressed({"num_bits": 8, "type": "float"}, ignore=["re:.*self_attn.*", "lm_head"]), "fp8",
+     {**BF16_TABLES, "attention projections": "bf16"}),
+    ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "nf4-g64", BF16_TABLES),
+    ({"quant_method": "fbgemm_fp8", "modules_to_not_convert": ["lm_head", FIRST, LAST]},
+     "fp8 + bf16", {**BF16_TABLES, "attention projections": "fp8"}),
 ]  # fmt: skip
+NOT_UNDERSTOOD: list[Any] = [
+    {"quant_method": "unheard-of"},
+    {"quant_method": "<b>"},
+    compressed({"num_bits": 5, "type": "float"}),
+    compressed({"num_bits": 4, "group_size": 32, "type": "int"}, ignore=["re:("]),
+    {"quant_method": "compressed-tensors", "config_groups": []},
+    {"quant_method": "gptq", "bits": "4"},
+    {"quant_method": "modelopt", "quant_algo": "W3"},
+]
 
 
-@pytest.mark.parametrize(("quantization", "format_id"), QUANTIZATIONS)
-def test_quantization_suggests_a_weight_format(quantization: Any, format_id: str) -> None:
+@pytest.mark.parametrize(("quantization", "linear", "others"), QUANTIZATIONS)
+def test_each_part_is_stored_as_the_file_says(
+    quantization: Any, linear: str, others: dict[str, str]
+) -> None:
     config = {**FIXTURES["llama-3-70b"][0], "quantization_config": quantization}
     model = parse(config)
-    assert model.checkpoint == format_id
-    assert not format_id or "weights" in formats[format_id].uses
-    assert bool(format_id) != any("quantization_config" in a for a in model.assumptions)
+    assert model.checkpoint is not None
+    assert model.checkpoint.rest.id == linear
+    assert {part: one.id for part, one in model.checkpoint.parts} == others
+    again = parse(compact(config))
+    assert again.checkpoint == model.checkpoint
+
+
+@pytest.mark.parametrize("quantization", NOT_UNDERSTOOD)
+def test_a_scheme_that_is_not_understood_is_said(quantization: Any) -> None:
+    model = parse({**FIXTURES["llama-3-70b"][0], "quantization_config": quantization})
+    assert model.checkpoint is None
+    assert any("is not interpreted" in assumed for assumed in model.assumptions)
+    assert not any("<" in assumed for assumed in model.assumptions)
+
+
+def test_mlx_quantizes_tables_too_and_single_modules_their_own_way() -> None:
+    config = {**FIXTURES["llama-3-70b"][0],
+              "quantization": {"group_size": 64, "bits": 4,
+                               "lm_head": {"group_size": 64, "bits": 8}}}  # fmt: skip
+    stored = parse(config).checkpoint
+    assert stored is not None
+    assert stored.of("input embedding").bits == stored.rest.bits == 4.5
+    assert stored.of("output head").bits == 8.5
 
 
 LLAMA = json.dumps(FIXTURES["llama-3-70b"][0])

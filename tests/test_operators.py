@@ -34,7 +34,7 @@ def test_layers_add_up_to_the_weights_read() -> None:
     for model in models.values():
         s = scenario(model, n_chips=1, batch=7, fidelity="operators")
         moved = sum(o.moved for o in decode.step_time(s).work.operators if not o.cache)
-        assert_allclose(moved, model.params_read(7) * s.weight_format.bytes)
+        assert_allclose(moved, model.bytes_read(7, s.stored))
 
 
 @pytest.mark.parametrize("model", models)
@@ -131,7 +131,7 @@ def test_absorbed_mla_against_the_ridge(chip: str, tokens: int, ratio: float) ->
 def test_critical_batch_of_experts() -> None:
     """HTSYM part 4: 240 · 16 / 2 on the expert layers; F3.5: 18.3, not 32."""
     s = scenario(w="bf16")
-    dense = roofline.critical_batch(s.chip, s.weight_format, s.compute_format)
+    dense = roofline.critical_batch(s.chip, s.stored, s.compute_format)
     assert round(dense * 16 / 2, -1) == pytest.approx(1920, rel=2e-3)
     v3 = models["deepseek-v3"]
     assert_allclose(float(v3.params_read(1e9)) / v3.active_params, 18.296, rtol=1e-3)
@@ -161,7 +161,7 @@ def test_expert_parallel_by_hand() -> None:
     # 7/8 of it leaves the node, over each chip's own port.
     assert_allclose(step.communication, sent * (1 - 8 / 64) / 50e9)
     assert_allclose(
-        float(Layout.of(s).weights_per_chip(model)),
+        float(Layout.of(s).weights_per_chip(model, s.stored)),
         model.total_params - model.routed_params * (1 - 1 / 64),
     )
 

@@ -14,6 +14,7 @@ import pytest
 
 import presets
 from calc import Chip, Model
+from calc.checkpoint import Checkpoint
 from presets import PresetError, chips, formats, load, models
 from presets.loader import Reader, read_chip, read_format, read_model
 
@@ -226,7 +227,7 @@ def test_a_checkpoint_is_a_format_that_weights_are_stored_in(
         MODEL.replace("tied", f'checkpoint = "{checkpoint}"\ntied', 1), encoding="utf-8"
     )
     model = load([file], lambda id, reader: read_model(id, reader, formats))["m"]
-    assert model.checkpoint == checkpoint
+    assert model.checkpoint == Checkpoint(formats[checkpoint])
 
 
 VENDORS = ["Google", "NVIDIA", "AMD", "Intel", "AWS", "Apple", "Groq", "Cerebras"]

@@ -129,7 +129,9 @@ OF_SCENARIO = ("s", "scenario", "self.s", "self.scenario")
 
 
 def test_every_field_is_read_by_a_formula() -> None:
-    assert not unread([field.name for field in SCHEMA], OF_SCENARIO, ROOT / "calc")
+    of_itself = set(reads(("self",), ROOT / "calc" / "scenario.py"))
+    names = [field.name for field in SCHEMA if field.name not in of_itself]
+    assert not unread(names, OF_SCENARIO, ROOT / "calc")
     told = unread(["batch", *(field.name for field in SAMPLING)], OF_SCENARIO, ROOT / "calc")
     assert [one.split(" is ")[0] for one in told] == [
         "The field temperature", "The field top_k", "The field top_p",

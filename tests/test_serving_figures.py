@@ -93,7 +93,7 @@ def test_utilisation_of_one_request() -> None:
     figures = serving.summary(run)
     flops = 2 * s.model.active_params * 1100
     assert_allclose(figures.mfu, flops / (run.duration * 16 * s.chip.peak(s.compute_format)))
-    weights = 101 * float(s.model.params_read(1)) * s.weight_format.bytes
+    weights = 101 * float(s.model.bytes_read(1, s.stored))
     cache = s.model.kv_bytes_read(np.arange(1000, 1100), s.kv_format).sum()
     cache += s.model.kv_bytes(1000, s.kv_format)
     assert_allclose(figures.mbu, (weights + cache) / (run.duration * 16 * s.chip.bandwidth))

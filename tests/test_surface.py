@@ -27,5 +27,5 @@ def test_the_documented_example() -> None:
     assert memory.weights(s) + memory.kv_cache(s) <= memory.capacity(s)
     assert memory.max_batch(s) == 138
     assert memory.min_chips(s) == 8
-    assert round(roofline.critical_batch(s.chip, s.weight_format, s.compute_format)) == 120
+    assert round(roofline.critical_batch(s.chip, s.stored, s.compute_format)) == 120
     assert s.model.kv_bytes(8192, s.kv_format) == 8192 * s.model.kv_bytes_per_token(s.kv_format)

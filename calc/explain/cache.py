@@ -52,7 +52,7 @@ def _equal_reads(s: Scenario) -> Expression:
         "parameters",
         marked("parameters streamed by a step of the batch sought; all that are active, if dense"),
     )
-    return read * weight_bytes(s) / kv_sequence(s)
+    return read * weight_bytes(s, there) / kv_sequence(s)
 
 
 def _intensity(s: Scenario) -> Expression:

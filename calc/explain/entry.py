@@ -84,8 +84,29 @@ def attention_sequence(s: Scenario) -> Symbol:
     )
 
 
-def weight_bytes(s: Scenario) -> Symbol:
-    return Symbol("b_w", s.weight_format.bytes, "byte", marked("bytes per weight, scales included"))
+def weight_bytes(s: Scenario, tokens: float) -> Symbol:
+    """Of the weights that a step of so many tokens reads."""
+    one, read = s.stored.uniform, s.model.params_read(tokens, s.routing_skew)
+    moved = s.model.bytes_read(tokens, s.stored, s.routing_skew)
+    return _per_weight(one.bytes if one else float(moved / read))
+
+
+def weight_bytes_of(s: Scenario, params: float, size: float) -> Symbol:
+    """Of so many parameters that take so many bytes."""
+    one = s.stored.uniform
+    return _per_weight(one.bytes if one else size / params)
+
+
+def _per_weight(size: float) -> Symbol:
+    return Symbol("b_w", size, "byte", marked("bytes per weight on average, scales included"))
+
+
+def linear_rate(s: Scenario) -> Symbol:
+    """That of all parts together, each in the format it is multiplied in."""
+    words = marked("dense peak of one chip for the linear layers")
+    if s.linear_rate == s.chip.peak(s.compute_format):
+        return rate(s)
+    return Symbol(r"C_\mathrm{lin}", s.linear_rate, "FLOP/s", words)
 
 
 def active(s: Scenario) -> Symbol:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calc import memory
 from calc.attention import Attention
-from calc.explain.entry import BOOK, POPE, Explanation, batch, chips, weight_bytes
+from calc.explain.entry import BOOK, POPE, Explanation, batch, chips, weight_bytes_of
 from calc.explain.expression import Expression, Floor, Number, Symbol, total
 from calc.explain.sought import Edge
 from calc.layout import Layout
@@ -21,23 +21,29 @@ def _bound(s: Scenario) -> bool:
 
 def _weights(s: Scenario) -> Expression:
     if _bound(s):
-        held = Symbol("P", s.model.total_params, "parameters", marked("all parameters"))
-        return held * weight_bytes(s)
+        held = _resident(s, s.model.total_params, marked("all parameters"))
+        return held * weight_bytes_of(s, held.value, s.model.weight_bytes(s.stored))
     return chips(s) * _chip_weights(s)
+
+
+def _resident(s: Scenario, params: float, meaning: str) -> Symbol:
+    """Parameters of the decoder, and those that are loaded beside it."""
+    beside = s.model.resident_params
+    if beside:
+        meaning = say("{parameters}, {n:,} loaded beside the decoder included",
+                      parameters=say(meaning), n=beside)  # fmt: skip
+    return Symbol("P", params + beside, "parameters", meaning)
 
 
 def _chip_weights(s: Scenario) -> Expression:
     """One chip's part of what a group splits, and of the experts."""
     chosen, model = Layout.of(s), s.model
-    other = Symbol(
-        "P",
-        model.total_params - model.routed_params,
-        "parameters",
-        marked("all but routed experts"),
-    )
+    routed = model.routed_bytes(s.stored)
+    other = _resident(s, model.total_params - model.routed_params, marked("all but routed experts"))
+    rest = model.weight_bytes(s.stored) - routed
     width = Symbol("Y", float(chosen.tp), "chips", marked("tensor-parallel width"))
     stages = Symbol("p_s", float(chosen.pp), "stages", marked("pipeline stages"))
-    part: Expression = other / width
+    part = other * weight_bytes_of(s, other.value, rest) / width
     if model.routed_params:
         experts = Symbol(
             r"P_\mathrm{exp}", model.routed_params, "parameters", marked("routed experts")
@@ -48,8 +54,11 @@ def _chip_weights(s: Scenario) -> Expression:
             "chips",
             marked("chips sharing the experts"),
         )
-        part = part + experts / ways
-    return part * weight_bytes(s) / stages
+        each = weight_bytes_of(s, model.routed_params, routed)
+        if s.stored.uniform is None:
+            each = replace(each, name=r"b_\mathrm{exp}")
+        part = part + experts * each / ways
+    return part / stages
 
 
 def _kv_held(s: Scenario) -> Symbol:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from calc import sharding
-from calc.explain.entry import BOOK, Explanation, bandwidth, rate, weight_bytes
+from calc.explain.entry import BOOK, Explanation, bandwidth, rate, weight_bytes_of
 from calc.explain.expression import Expression, Number, Symbol
 from calc.layout import Layout
 from calc.network import Network
@@ -37,6 +37,10 @@ def _f_read(s: Scenario) -> Symbol:
     )
 
 
+def _mlp_bytes(s: Scenario) -> Symbol:
+    return weight_bytes_of(s, 1, sharding.mlp_format(s).bytes)
+
+
 def _tokens(s: Scenario) -> Symbol:
     tokens = float(Layout.of(s).sequences(s.batch))
     return Symbol("B_g", tokens, "sequences", marked("of a group, in a micro-batch"))
@@ -52,7 +56,7 @@ def _link(s: Scenario) -> Symbol:
 
 
 def _hbm(s: Scenario) -> Expression:
-    return _d(s) * _f_read(s) * weight_bytes(s) / (_width(s) * bandwidth(s))
+    return _d(s) * _f_read(s) * _mlp_bytes(s) / (_width(s) * bandwidth(s))
 
 
 def _math(s: Scenario) -> Expression:
@@ -72,7 +76,7 @@ def _alone(s: Scenario) -> bool:
 def _hbm_limit(s: Scenario) -> Expression:
     if _alone(s):
         return Number(math.inf)
-    above = _f_read(s) * weight_bytes(s) * _link(s)
+    above = _f_read(s) * _mlp_bytes(s) * _link(s)
     return above / (_tokens(s) * _activation(s) * bandwidth(s))
 
 

@@ -74,7 +74,7 @@ def _mbu(s: Scenario) -> Expression:
         r"P_\mathrm{read}", float(model.params_read(s.batch, s.routing_skew)), "parameters",
         marked("parameters streamed in this step"),
     )  # fmt: skip
-    moved = read * weight_bytes(s) + batch(s) * kv_sequence(s)
+    moved = read * weight_bytes(s, s.batch) + batch(s) * kv_sequence(s)
     return moved / (chips(s) * bandwidth(s) * step_time(s))
 
 

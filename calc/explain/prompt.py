@@ -12,11 +12,11 @@ from calc.explain.entry import (
     PAGED,
     SARATHI,
     Explanation,
-    active,
     bandwidth,
     batch,
     chips,
     kv_sequence,
+    linear_rate,
     rate,
     step_time,
     weight_bytes,
@@ -37,7 +37,8 @@ def _mfu(s: Scenario) -> Symbol:
     return Symbol(r"\mathrm{MFU}", s.mfu, "share", marked("of the dense rate that prefill reaches"))
 
 
-def _linear(s: Scenario) -> Expression:
+def _parts(s: Scenario) -> tuple[Symbol, Symbol]:
+    """What multiplies every token, and what the last one of a prompt only."""
     body = Symbol(
         r"P_\mathrm{body}", s.model.active_params - s.model.head_params, "parameters",
         marked("active parameters, output head left out"),
@@ -48,6 +49,11 @@ def _linear(s: Scenario) -> Expression:
         "parameters",
         marked("output head, for the last token"),
     )
+    return body, head
+
+
+def _linear(s: Scenario) -> Expression:
+    body, head = _parts(s)
     return Number(2) * body * _tokens(s) + Number(2) * head
 
 
@@ -74,7 +80,13 @@ def _time(s: Scenario) -> Expression:
             marked("weights and the prompt's cache, once"),
         )
         reach = chips(s) * bandwidth(s)
-        return Maximum(_flops(s) / (chips(s) * rate(s) * _mfu(s)), moved / reach)
+        whole_rate = linear_rate(s)
+        if s.linear_rate != s.chip.peak(s.compute_format):
+            whole_rate = Symbol(
+                r"\bar C", float(whole.rate) / s.mfu, "FLOP/s",
+                marked("dense peak of one chip for all parts of a prompt"),
+            )  # fmt: skip
+        return Maximum(_flops(s) / (chips(s) * whole_rate * _mfu(s)), moved / reach)
     names = {
         "linear_compute": marked("linear FLOPs at the MFU"),
         "attention_compute": marked("attention FLOPs at the MFU"),
@@ -159,17 +171,22 @@ def _chunk_bound(s: Scenario, size: int) -> Expression:
         marked("cache of the prompt before the chunk"),
     )  # fmt: skip
     pairs = model.prefill_attention_flops(s.prompt if before else size)
-    scored = Symbol(
+    pairing = Symbol(
         "F_c", float(pairs - model.prefill_attention_flops(before)), "FLOP",
         marked("scores and values of the chunk"),
     )  # fmt: skip
     reach, power = chips(s) * bandwidth(s), chips(s) * rate(s)
-    multiplied = Number(2) * (batch(s) + aboard / _mfu(s)) * active(s)
+    body, head = _parts(s)
+    scored = batch(s) + Number(float(before + size >= s.prompt)) / _mfu(s)
+    multiplied = Number(2) * ((batch(s) + aboard / _mfu(s)) * body + scored * head)
     return total(
         [
             batch(s) * kv_sequence(s) / reach,
-            Maximum(read * weight_bytes(s) / reach, multiplied / power),
-            Maximum(cache / reach, scored / (power * _mfu(s))),
+            Maximum(
+                read * weight_bytes(s, s.batch + size) / reach,
+                multiplied / (chips(s) * linear_rate(s)),
+            ),
+            Maximum(cache / reach, pairing / (power * _mfu(s))),
         ]
     )
 

@@ -15,6 +15,7 @@ from calc.explain.entry import (
     batch,
     chips,
     kv_sequence,
+    linear_rate,
     rate,
     step_time,
     weight_bytes,
@@ -68,7 +69,7 @@ def _sides(group: list[Operator], index: int) -> tuple[Expression, Expression]:
     )
     name = r"C_{\eta,a}" if first.cache else r"C_\eta"
     return moved / reach, done / Symbol(
-        name, first.rate, "FLOP/s", marked("rate that one chip reaches")
+        name, float(first.rate), "FLOP/s", marked("rate that one chip reaches")
     )
 
 
@@ -91,13 +92,13 @@ def _kv_read(s: Scenario) -> Expression:
 
 def _weight_read(s: Scenario) -> Expression:
     if _bound(s):
-        return _params_read(s) * weight_bytes(s) / (chips(s) * bandwidth(s))
+        return _params_read(s) * weight_bytes(s, s.batch) / (chips(s) * bandwidth(s))
     return _side(s, cache=False, side=0)
 
 
 def _linear_compute(s: Scenario) -> Expression:
     if _bound(s):
-        return Number(2) * batch(s) * active(s) / (chips(s) * rate(s))
+        return Number(2) * batch(s) * active(s) / (chips(s) * linear_rate(s))
     return _side(s, cache=False, side=1)
 
 
@@ -194,7 +195,8 @@ def _compute_bound_batch(s: Scenario) -> Expression:
         "parameters",
         marked("parameters streamed by a step of the batch sought; all that are active, if dense"),
     )
-    return weight_bytes(s) * rate(s) / (Number(2) * bandwidth(s)) * (read / active(s))
+    each, power = weight_bytes(s, crossing), linear_rate(s)
+    return each * power / (Number(2) * bandwidth(s)) * (read / active(s))
 
 
 def _cost(s: Scenario) -> Expression:

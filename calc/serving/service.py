@@ -264,12 +264,13 @@ def _mbu(run: Run) -> float:
     counts = np.array(list(run.steps.values()) or [0], dtype=float)
     prompts, passes = read[read > 0].astype(float), run.passes.astype(float)
     # A dense model reads the same for any tokens: one figure for all.
-    weights = float((s.model.params_read(sizes, s.routing_skew) * counts).sum())
-    weights += float((s.model.params_read(passes, s.routing_skew) * np.ones_like(passes)).sum())
+    weights = float((s.model.bytes_read(sizes, s.stored, s.routing_skew) * counts).sum())
+    read_apart = s.model.bytes_read(passes, s.stored, s.routing_skew)
+    weights += float((read_apart * np.ones_like(passes)).sum())
     reads = np.cumsum(s.model.kv_bytes_read(np.arange(run.traffic.longest + 1), s.kv_format))
     reads = np.concatenate([[0.0], np.broadcast_to(reads, (run.traffic.longest + 1,))])
     start = run.traffic.prompt
     cache = float((reads[start + steps.astype(np.int64)] - reads[start]).sum())
     cache = run.traffic.samples * cache + float(s.model.kv_bytes(prompts, s.kv_format).sum())
-    moved = weights * s.weight_format.bytes + cache
+    moved = weights + cache
     return float(metrics.bandwidth_share(moved, run.duration, run.chips * s.chip.bandwidth))

@@ -20,7 +20,7 @@ def compared(scenario: Scenario) -> list[Pair]:
     """The smallest slice for the weights and its double: as the scenario stores, and in others."""
     s = scenario
     own = (capacity.topology(s), capacity.topology(s, doubled=True))
-    both = (s.weight_format, s.kv_format)
+    both = (s.stored, s.kv_format)
     others = [formats[id] for id in COMPARED if both != (formats[id], formats[id])]
     return [own, *capacity.topologies(s, others)]
 
@@ -40,7 +40,7 @@ def topologies(pairs: list[Pair]) -> tables.Table:
 
 
 def _stored(found: capacity.Topology) -> str:
-    weights, cache = found.weight_format.id, found.kv_format.id
+    weights, cache = found.stored.id, found.kv_format.id
     if weights == cache:
         return text.plain(weights)
     return text.plain(say("{weights}, {cache} KV", weights=weights, cache=cache))

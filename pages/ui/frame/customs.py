@@ -16,7 +16,6 @@ from calc.words import marked, say
 from pages.ui.frame import language
 from pages.ui.frame.link import held
 from pages.ui.writing import text
-from presets import formats
 
 _MODEL_PROBLEM = "_custom_model_problem"
 _CHIP_PROBLEM = "_custom_chip_problem"
@@ -124,10 +123,10 @@ def _what_was_read() -> None:
     if model.assumptions:
         assumed = say("Assumed: {assumptions}.", assumptions=text.clauses(model.assumptions))
         st.caption(text.plain(assumed))
-    if model.checkpoint in formats:
+    if model.checkpoint:
         st.button(
-            say("Store weights as published, {format}", format=model.checkpoint),
-            on_click=lambda: st.session_state.update({"w": model.checkpoint}),
+            say("Store weights as published, {format}", format=model.checkpoint.described),
+            on_click=lambda: st.session_state.update({"w": "pub"}),
         )
 
 

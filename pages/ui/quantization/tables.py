@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from calc import Scenario, capacity, precision, quantization
+from calc.checkpoint import ROUTED
 from calc.explain import EXPLANATIONS
 from calc.words import marked, say
 from pages.ui.writing import tables, text
@@ -86,11 +87,12 @@ def mixed(scenario: Scenario) -> str:
     s = scenario
     if not s.model.routed_params:
         return ""
-    size = capacity.mixed_weights(s.model, s.weight_format, formats["bf16"])
+    experts = s.stored.of(ROUTED)
+    size = capacity.mixed_weights(s.model, experts, formats["bf16"])
     return say(
         "With the routed experts in {format} and the rest in bf16, as some checkpoints are "
         "published, {model} weighs {size} ({gib:,.1f} GiB).",
-        format=text.plain(s.weight_format.id),
+        format=text.plain(experts.id),
         model=text.plain(s.model.name),
         size=text.si(size, "B"),
         gib=size / 2**30,

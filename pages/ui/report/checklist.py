@@ -29,7 +29,7 @@ def filled(s: Scenario, values: Mapping[str, Any]) -> list[Item]:
         Item(
             say("Model, tokenizer, template, adapter and quantization artefacts"),
             say("{model}; weights in {format}", model=text.plain(s.model.name),
-                format=s.weight_format.id),
+                format=s.stored.id),
             (say("revision of the weights"), say("tokenizer and chat template"), say("adapters"),
              say("quantization artefact")),
         ),

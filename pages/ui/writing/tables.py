@@ -25,7 +25,7 @@ def summary(scenario: Scenario) -> str:
         model=s.model.name,
         n=s.n_chips,
         chip=s.chip.name,
-        weights=s.weight_format.id,
+        weights=s.stored.id,
         kv=s.kv_format.id,
         compute=s.compute_format.id,
         batch=s.batch,
