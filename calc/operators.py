@@ -172,9 +172,14 @@ def of_prompt(scenario: Scenario, layout: Layout, prompt: Array, known: Array) -
     return _Prompt(scenario, layout, prompt, known).work()
 
 
-def with_chunk(scenario: Scenario, layout: Layout, chunk: Array, before: Array) -> Work:
-    """The same for a decode step that takes `chunk` prompt tokens along, after `before` others."""
-    return _Chunked(scenario, layout, chunk, before).work()
+def with_chunk(
+    scenario: Scenario, layout: Layout, chunk: Array, before: Array, scored: Array
+) -> Work:
+    """The same for a decode step that takes `chunk` prompt tokens along, after `before` others.
+
+    `scored` is how many of them the output head sees: the last of a prompt only.
+    """
+    return _Chunked(scenario, layout, chunk, before, scored).work()
 
 
 class _Roofline:
@@ -353,7 +358,9 @@ class _Prompt(_Roofline):
 class _Chunked(_Roofline):
     """A decode step beside some tokens of one prompt."""
 
-    def __init__(self, scenario: Scenario, layout: Layout, chunk: Array, before: Array) -> None:
+    def __init__(
+        self, scenario: Scenario, layout: Layout, chunk: Array, before: Array, scored: Array
+    ) -> None:
         s = scenario
         batch, context = np.asarray(float(s.batch)), np.asarray(float(s.context))
         super().__init__(s, layout, batch, context, np.ones(()))
@@ -362,8 +369,7 @@ class _Chunked(_Roofline):
         self.slower = scenario.compute_efficiency / scenario.mfu
         self.multiplied = self.multiplied + self.chunk
         self.charged = self.charged + self.slower * self.chunk
-        # Of a prompt only the last token is scored.
-        self.scored = self.scored + self.slower * (before + chunk >= s.prompt)
+        self.scored = self.scored + self.slower * scored / layout.micro_batches
 
     def operators(self) -> Iterator[Operator]:
         yield from super().operators()

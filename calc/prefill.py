@@ -194,7 +194,10 @@ def free_tokens(scenario: Scenario) -> float:
 
 
 def chunked_step(
-    scenario: Scenario, chunk: ArrayLike, before: ArrayLike | None = None
+    scenario: Scenario,
+    chunk: ArrayLike,
+    before: ArrayLike | None = None,
+    prompt: float | None = None,
 ) -> decode.StepTime:
     """A decode step that takes `chunk` tokens of one prompt along.
 
@@ -206,6 +209,8 @@ def chunked_step(
         Prompt tokens in the step.
     before : array_like, optional
         Prompt tokens read before; by default all but the chunk, the slowest of the steps.
+    prompt : float, optional
+        Length of the prompt, whose last token is scored, to use instead of the scenario's.
 
     References
     ----------
@@ -213,22 +218,25 @@ def chunked_step(
     """
     s = scenario
     size = np.asarray(chunk, dtype=float)
-    first = np.maximum(s.prompt - size, 0) if before is None else np.asarray(before, dtype=float)
+    whole = s.prompt if prompt is None else prompt
+    first = np.maximum(whole - size, 0) if before is None else np.asarray(before, dtype=float)
+    last = 1.0 * ((size > 0) & (first + size >= whole))
     if s.fidelity == "bound":
         return decode.StepTime(
-            np.asarray(float(s.batch)), _bound_chunk(s, size, first), 0.0, s.n_chips
+            np.asarray(float(s.batch)), _bound_chunk(s, size, first, last), 0.0, s.n_chips
         )
-    work = with_chunk(s, Layout.of(s), size, first)
+    work = with_chunk(s, Layout.of(s), size, first, last)
     return decode.StepTime(np.asarray(float(s.batch)), work, s.link_overlap, s.n_chips)
 
 
-def _bound_chunk(s: Scenario, chunk: Array, before: Array) -> Work:
+def _bound_chunk(s: Scenario, chunk: Array, before: Array, last: Array) -> Work:
     """The bound of the decode step with more tokens to multiply, and the chunk's attention."""
     n, model, rate = s.n_chips, s.model, s.chip.peak(s.compute_format)
     # FLOPs of the chunk come at the MFU of prefill, as those of a whole prompt do.
-    slower, last = chunk / s.mfu, (before + chunk >= s.prompt) / s.mfu
+    # Of a prompt only the last token is scored.
+    slower, scored = chunk / s.mfu, last / s.mfu
     body = model.active_params - model.head_params
-    multiplied = (s.batch + slower) * body + (s.batch + last) * model.head_params
+    multiplied = (s.batch + slower) * body + (s.batch + scored) * model.head_params
     tokens = s.batch + chunk
     pairs = model.prefill_attention_flops(before + chunk) - model.prefill_attention_flops(before)
     read = model.kv_bytes(before, s.kv_format) * (chunk > 0)

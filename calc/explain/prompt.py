@@ -177,7 +177,7 @@ def _chunk_bound(s: Scenario, size: int) -> Expression:
     )  # fmt: skip
     reach, power = chips(s) * bandwidth(s), chips(s) * rate(s)
     body, head = _parts(s)
-    scored = batch(s) + Number(float(before + size >= s.prompt)) / _mfu(s)
+    scored = batch(s) + Number(float(0 < size >= s.prompt - before)) / _mfu(s)
     multiplied = Number(2) * ((batch(s) + aboard / _mfu(s)) * body + scored * head)
     return total(
         [

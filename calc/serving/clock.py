@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,7 +136,7 @@ class Clock:
 
         References
         ----------
-        `prefill.chunked_step`, F5.3.
+        `prefill.chunked_step`, F5.3, without the one token of a prompt that is scored.
         """
         size = sum(size for _, size in parts)
         row = self._chunk_rows.get(batch)
@@ -149,7 +149,7 @@ class Clock:
         """What more tokens to multiply and to send add, for 0 to at least `size` of them [s]."""
         most = 1 << max(size, 255).bit_length()
         beside = replace(self.scenario, batch=batch)
-        step = prefill.chunked_step(beside, np.arange(most), np.zeros(most))
+        step = prefill.chunked_step(beside, np.arange(most), np.zeros(most), math.inf)
         attention = sum(at.time for at in step.work.operators if at.name == _CHUNK)
         work = np.broadcast_to(step.busy - attention, (most,))
         return (
@@ -162,9 +162,10 @@ class Clock:
         """Of each chunk attention: read and compute time of a prompt up to a length, overlap."""
         s, lengths = self.scenario, np.arange(self.longest + 1.0)
         none = np.zeros_like(lengths)
-        done = prefill.chunked_step(s, lengths * self._parts, none).work.operators
+        unscored = partial(prefill.chunked_step, s, prompt=math.inf)
+        done = unscored(lengths * self._parts, none).work.operators
         # What a chunk reads at ``bound`` is what came before it; one token's chunk shows it.
-        seen = prefill.chunked_step(s, none + 1, lengths).work.operators if self._bound else done
+        seen = unscored(none + 1, lengths).work.operators if self._bound else done
         count = len(lengths)
         return [
             (
