@@ -1,8 +1,8 @@
-# The two commands of the README, and two for developers. Each sets up what it needs.
+# The two commands of the README, and those of docs/contributing.md. Each sets up what it needs.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test model picture benchmark translations
+.PHONY: run test model links picture benchmark translations
 
 run: .venv/run-ready
 	$(BIN)/python -m streamlit run app.py
@@ -19,6 +19,9 @@ test: .venv/test-ready
 model: .venv/test-ready
 	@test -n "$(CONFIG)" -a -n "$(ID)" || { echo "Say which: make model CONFIG=config.json ID=my-model"; exit 1; }
 	$(BIN)/python -m presets.writer "$(CONFIG)" "$(ID)" --name "$(NAME)" --source "$(SOURCE)"
+
+links: .venv/test-ready
+	$(BIN)/python docs/links.py
 
 picture: .venv/test-ready
 	$(BIN)/python tests/browser/picture.py

@@ -103,7 +103,7 @@ class Attention(ABC):
 
         References
         ----------
-        method.md F2.4.
+        F2.4.
         """
         return "full"
 
@@ -118,7 +118,7 @@ class Attention(ABC):
 
         References
         ----------
-        method.md F5.1.
+        F5.1.
         """
         return None
 
