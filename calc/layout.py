@@ -138,11 +138,11 @@ class Layout:
 
     def cache_per_chip(self, scenario: Scenario, context: ArrayLike) -> Array:
         """Cache of one sequence that a chip of its group holds, by layer evenly over stages [B]."""
-        s, held = scenario, np.asarray(0.0)
+        s, stored = scenario, np.asarray(0.0)
         for block in s.model.blocks:
             share = self.cache_share(block.attention.split, s.kv_sharding)
-            held = held + block.count * block.attention.kv_bytes(context, s.kv_format) * share
-        return held / self.pp
+            stored = stored + block.count * block.attention.kv_bytes(context, s.kv_format) * share
+        return stored / self.pp
 
 
 def widths(scenario: Scenario) -> tuple[int, int, int]:

@@ -173,8 +173,8 @@ def parse(
         if text.key in unusable:
             problems.append(Problem(text.label, text.key, unusable[text.key], say("none")))
         values[text.name] = "" if text.key in unusable else texts.get(text.key, "")
-    held, changes = pins.read(values["pins"])
-    values["pins"] = pins.write(held)
+    listed, changes = pins.read(values["pins"])
+    values["pins"] = pins.write(listed)
     problems += [
         Problem(marked("Pins"), "pins", change.reason, change.used, _OF_SEVERAL)
         for change in changes

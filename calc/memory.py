@@ -124,8 +124,8 @@ def weights_fit(scenario: Scenario) -> bool:
 
 def fits(scenario: Scenario) -> bool:
     """Whether weights, activations and the batch's cache fit."""
-    held = weights(scenario) + float(kv_cache(scenario)) + activations(scenario)
-    return held <= capacity(scenario)
+    resident = weights(scenario) + float(kv_cache(scenario)) + activations(scenario)
+    return resident <= capacity(scenario)
 
 
 def chips_needed(scenario: Scenario) -> float:
@@ -134,9 +134,9 @@ def chips_needed(scenario: Scenario) -> float:
     inf where the engine itself takes all of it.
     """
     s = scenario
-    held = weights(s) + float(kv_cache(s))
+    resident = weights(s) + float(kv_cache(s))
     room = s.chip.memory * s.usable_memory - s.runtime_memory
-    return held / room if room > 0 else math.inf
+    return resident / room if room > 0 else math.inf
 
 
 def min_chips(scenario: Scenario) -> int:
@@ -205,8 +205,8 @@ class Ledger:
 def ledger(scenario: Scenario) -> Ledger:
     """The memory of the scenario, item by item."""
     s = scenario
-    held, cached, active = weights(s), float(kv_cache(s)), activations(s)
+    stored, cached, active = weights(s), float(kv_cache(s)), activations(s)
     physical, usable = s.n_chips * s.chip.memory, s.n_chips * s.chip.memory * s.usable_memory
     runtime = s.n_chips * s.runtime_memory
-    free = usable - runtime - held - cached - active
-    return Ledger(held, cached, active, runtime, free, physical - usable)
+    free = usable - runtime - stored - cached - active
+    return Ledger(stored, cached, active, runtime, free, physical - usable)

@@ -276,10 +276,10 @@ class Model:
 
     def kv_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
         """Cache that one sequence holds at a context length [byte]."""
-        held = np.asarray(0.0)
+        stored = np.asarray(0.0)
         for block in self.blocks:
-            held = held + block.count * block.attention.kv_bytes(context, kv_format)
-        return held
+            stored = stored + block.count * block.attention.kv_bytes(context, kv_format)
+        return stored
 
     def kv_bytes_read(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
         """Cache traffic of one sequence in one decode step [byte]."""

@@ -249,10 +249,10 @@ def build(items: Sequence[Item], devices: Sequence[Device], objective: Objective
         "fewest": np.ones(len(devices)),
         "cheapest": np.array([device.cost for device in devices], dtype=float),
     }[objective]
-    # Replicas held cover those wanted, and the devices filled are those in use.
+    # Replicas placed cover those wanted, and the devices filled are those in use.
     filled = (kinds == np.arange(len(devices))[:, None]).astype(float)
-    held = np.hstack([table.T, np.zeros((len(items), len(devices)))])
-    matrix = np.vstack([held, np.hstack([filled, -np.eye(len(devices))])])
+    placed = np.hstack([table.T, np.zeros((len(items), len(devices)))])
+    matrix = np.vstack([placed, np.hstack([filled, -np.eye(len(devices))])])
     cost, most = np.concatenate([np.zeros(len(table)), price]), np.concatenate([each[kinds], each])
     lower = wanted
     if objective == "most":
@@ -347,12 +347,12 @@ def place(
     loads: list[Load] = []
     number: dict[int, int] = {}
     for device, room in chosen:
-        held = tuple(min(int(count), wanted) for count, wanted in zip(room, left, strict=True))
-        if any(held):
-            left = [wanted - count for wanted, count in zip(left, held, strict=True)]
+        placed = tuple(min(int(count), wanted) for count, wanted in zip(room, left, strict=True))
+        if any(placed):
+            left = [wanted - count for wanted, count in zip(left, placed, strict=True)]
             number[id(device)] = number.get(id(device), 0) + 1
-            used = sum(count * item.bytes for count, item in zip(held, items, strict=True))
-            loads.append(Load(device, number[id(device)], held, used))
+            used = sum(count * item.bytes for count, item in zip(placed, items, strict=True))
+            loads.append(Load(device, number[id(device)], placed, used))
     return Placement(tuple(items), objective, tuple(loads), tuple(left))
 
 

@@ -184,9 +184,9 @@ def max_batch(scenario: Scenario, context: int | None = None) -> int:
     length = (scenario.context if context is None else context) + scenario.n_draft + 1
     models = [scenario.model] + ([scenario.draft] if scenario.draft is not None else [])
     alone = [replace(scenario, model=model) for model in models]
-    held = sum(memory.weights(one) for one in alone)
+    stored = sum(memory.weights(one) for one in alone)
     each = sum(float(memory.kv_per_sequence(one, length)) for one in alone)
-    return max(0, math.floor((memory.capacity(scenario) - held) / each))
+    return max(0, math.floor((memory.capacity(scenario) - stored) / each))
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,7 @@ def test_the_affine_bench() -> None:
 
 
 def test_the_acceptance_bench_draws_as_the_link_says() -> None:
-    def alpha(**query: str) -> str:
+    def told(**query: str) -> str:
         test = opened("pages/speculative.py", pq="0.5,0.3,0.2;0.6,0.3,0.1", **query)
         test.session_state["speculation-tabs"] = "Acceptance bench"
         test.run()
@@ -229,11 +229,11 @@ def test_the_acceptance_bench_draws_as_the_link_says() -> None:
         return words(test)
 
     # OURS, as in test_speculative: p = (.5, .3, .2), q = (.6, .3, .1).
-    assert "α = 0.900" in alpha()
-    assert "α = 0.875" in alpha(t="0.5")
-    assert "α = 1.000" in alpha(t="0")
-    assert "α = 1.000" in alpha(tk="1")
-    assert "α = 1.000" in alpha(tp="0.4")
+    assert "α = 0.900" in told()
+    assert "α = 0.875" in told(t="0.5")
+    assert "α = 1.000" in told(t="0")
+    assert "α = 1.000" in told(tk="1")
+    assert "α = 1.000" in told(tp="0.4")
 
 
 def test_packing_by_hand() -> None:

@@ -6,12 +6,12 @@ test holds its value against the module that computed the number on screen.
 
 from collections.abc import Mapping
 
-from calc.explain import cache, held, links, money, prompt, speculation, step
+from calc.explain import cache, links, money, prompt, resident, speculation, step
 from calc.explain.entry import Explanation
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     **step.EXPLANATIONS,
-    **held.EXPLANATIONS,
+    **resident.EXPLANATIONS,
     **cache.EXPLANATIONS,
     **prompt.EXPLANATIONS,
     **links.EXPLANATIONS,

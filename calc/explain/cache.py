@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from calc import decode
-from calc.explain import held
+from calc.explain import resident
 from calc.explain.entry import (
     BOOK,
     POPE,
@@ -41,7 +41,7 @@ def _per_token(s: Scenario) -> Expression:
 
 
 def _per_sequence(s: Scenario) -> Expression:
-    return held.kv_by_block(replace(s, fidelity="bound"))
+    return resident.kv_by_block(replace(s, fidelity="bound"))
 
 
 def _equal_reads(s: Scenario) -> Expression:
@@ -80,7 +80,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("Sequences that fit"), r"B_\mathrm{max}", "sequences",
         f"F6.2; {BOOK}, part 8",
         marked("Whole sequences whose cache fits in what the weights leave free."),
-        held.largest_batch,
+        resident.largest_batch,
     ),
     "equal_reads": Explanation(
         marked("Reads equal at"), r"B_\mathrm{eq}", "sequences", "F3.5, F2.1",

@@ -87,12 +87,12 @@ class Edge(Expression):
     ) -> None:
         self.name, self.last = name, last
         self.tried = [(number, *sides(number)) for number in tried]
-        held = [left.value <= right.value for _, left, right in self.tried]
-        edge = held.index(not last) if (not last) in held else len(held)
+        holds = [left.value <= right.value for _, left, right in self.tried]
+        edge = holds.index(not last) if (not last) in holds else len(holds)
         at = edge - 1 if last else edge
-        _, *self.there = self.tried[min(max(at, 0), len(held) - 1)]
+        _, *self.there = self.tried[min(max(at, 0), len(holds) - 1)]
         values = [side.value for _, *both in self.tried for side in both]
-        self.value = float(tried[at]) if 0 <= at < len(held) else 0.0
+        self.value = float(tried[at]) if 0 <= at < len(holds) else 0.0
         if any(map(math.isnan, values)):
             self.value = math.nan
 

@@ -19,7 +19,7 @@ from calc.words import marked, say
 MOST_SLOTS = 4096
 
 
-class View(Protocol):
+class Situation(Protocol):
     """What a policy sees of a replica."""
 
     @property
@@ -62,10 +62,10 @@ class Batching(Protocol):
     def reading(self) -> Reading:
         """How prompts are read."""
 
-    def quota(self, view: View) -> int:
+    def quota(self, situation: Situation) -> int:
         """Sequences that may start now."""
 
-    def wake(self, view: View) -> float:
+    def wake(self, situation: Situation) -> float:
         """When `quota` may change before anything ends [s]."""
 
 
@@ -89,12 +89,12 @@ class Static:
     def __post_init__(self) -> None:
         whole(marked("The batch"), self.slots, 1, MOST_SLOTS)
 
-    def quota(self, view: View) -> int:
-        full = view.waiting >= self.slots or math.isinf(view.upcoming)
-        return self.slots if full and not view.occupied else 0
+    def quota(self, situation: Situation) -> int:
+        full = situation.waiting >= self.slots or math.isinf(situation.upcoming)
+        return self.slots if full and not situation.occupied else 0
 
-    def wake(self, view: View) -> float:
-        return math.inf if view.occupied else view.upcoming
+    def wake(self, situation: Situation) -> float:
+        return math.inf if situation.occupied else situation.upcoming
 
 
 @dataclass(frozen=True)
@@ -124,12 +124,16 @@ class Dynamic:
                 )
             )
 
-    def quota(self, view: View) -> int:
-        due = view.waiting >= self.slots or view.now >= view.oldest + self.window
-        return self.slots if due and not view.occupied else 0
+    def quota(self, situation: Situation) -> int:
+        due = situation.waiting >= self.slots or situation.now >= situation.oldest + self.window
+        return self.slots if due and not situation.occupied else 0
 
-    def wake(self, view: View) -> float:
-        return math.inf if view.occupied else min(view.upcoming, view.oldest + self.window)
+    def wake(self, situation: Situation) -> float:
+        return (
+            math.inf
+            if situation.occupied
+            else min(situation.upcoming, situation.oldest + self.window)
+        )
 
 
 @dataclass(frozen=True)
@@ -142,11 +146,15 @@ class _AnyTime:
     def __post_init__(self) -> None:
         whole(marked("The batch"), self.slots, 1, MOST_SLOTS)
 
-    def quota(self, view: View) -> int:
-        return self.slots - view.occupied
+    def quota(self, situation: Situation) -> int:
+        return self.slots - situation.occupied
 
-    def wake(self, view: View) -> float:
-        return math.inf if view.waiting or view.occupied >= self.slots else view.upcoming
+    def wake(self, situation: Situation) -> float:
+        return (
+            math.inf
+            if situation.waiting or situation.occupied >= self.slots
+            else situation.upcoming
+        )
 
 
 @dataclass(frozen=True)

@@ -200,15 +200,15 @@ class Footprint:
         reach = max(longest, s.kv_block)
         if math.isfinite(kept.longest):
             reach = max(reach, int(kept.longest))
-        held = memory.kv_per_sequence(s, np.arange(reach + 1))
-        held = np.maximum.accumulate(np.broadcast_to(held, (reach + 1,)))
+        cached = memory.kv_per_sequence(s, np.arange(reach + 1))
+        cached = np.maximum.accumulate(np.broadcast_to(cached, (reach + 1,)))
         # A block is what its tokens add while every layer still grows; a constant state is one.
-        size = float(held[s.kv_block] - held[0]) or float(held[-1])
+        size = float(cached[s.kv_block] - cached[0]) or float(cached[-1])
         room = memory.capacity(s) - memory.weights(s)
         if size <= 0:
             filled, total = np.zeros(reach + 1), 1 << 40
         else:
-            filled, total = held / size, int(room / size)
+            filled, total = cached / size, int(room / size)
         if not total:
             raise ServingError(
                 say(

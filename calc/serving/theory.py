@@ -99,7 +99,7 @@ def servers(run: Run) -> Pair:
     return Pair(theory, spent / decoding if decoding else math.nan)
 
 
-def held(run: Run, memory: Memory) -> Pair:
+def filled(run: Run, memory: Memory) -> Pair:
     """Share of what is handed out that holds tokens (F2.9, F8.11)."""
     live = queueing.mean_context(float(run.traffic.prompt.mean()), run.traffic.output)
     theory = (
@@ -108,8 +108,8 @@ def held(run: Run, memory: Memory) -> Pair:
         else live / memory.longest
     )
     used = sum(use.mean(use.used) for use in run.memory)
-    filled = sum(use.mean(use.filled) for use in run.memory)
-    return Pair(theory, filled / used if used > 0 else math.nan)
+    tokens = sum(use.mean(use.filled) for use in run.memory)
+    return Pair(theory, tokens / used if used > 0 else math.nan)
 
 
 def beside(
@@ -128,5 +128,5 @@ def beside(
             pairs["wait"] = prompt_wait(apart, apart.readers)
         pairs["servers"] = servers(apart)
     pairs["retired"] = retired(runs[shown])
-    pairs["held"] = held(runs[shown], memory)
+    pairs["filled"] = filled(runs[shown], memory)
     return pairs

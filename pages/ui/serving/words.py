@@ -155,7 +155,7 @@ _PAIRS: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "wait": (marked("Mean wait for a replica that only reads prompts, M/G/1"), seconds),
     "servers": (marked("Prefill : decode, T_prefill · B / (T_step · G)"), text.ratio),
     "retired": (marked("Cached tokens that leave in a step, B (P + G) / G"), text.round_count),
-    "held": (marked("Of the cache handed out, holds tokens"), text.percent),
+    "filled": (marked("Of the cache handed out, holds tokens"), text.percent),
 }
 
 

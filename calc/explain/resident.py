@@ -21,8 +21,8 @@ def _bound(s: Scenario) -> bool:
 
 def _weights(s: Scenario) -> Expression:
     if _bound(s):
-        held = _resident(s, s.model.total_params, marked("all parameters"))
-        return held * weight_bytes_of(s, held.value, s.model.weight_bytes(s.stored))
+        stored = _resident(s, s.model.total_params, marked("all parameters"))
+        return stored * weight_bytes_of(s, stored.value, s.model.weight_bytes(s.stored))
     return chips(s) * _chip_weights(s)
 
 
@@ -61,7 +61,7 @@ def _chip_weights(s: Scenario) -> Expression:
     return part / stages
 
 
-def _kv_held(s: Scenario) -> Symbol:
+def _kv_per_sequence(s: Scenario) -> Symbol:
     return Symbol(
         r"K_S",
         float(memory.kv_per_sequence(s)),
@@ -88,26 +88,26 @@ def _groups(s: Scenario) -> Symbol:
 def _each(s: Scenario) -> Expression:
     """What one sequence holds."""
     if _bound(s):
-        return _kv_held(s)
+        return _kv_per_sequence(s)
     active = Symbol(
         "A", memory.activations_per_sequence(s), "byte", marked("activations of one sequence")
     )
-    return _kv_held(s) + active
+    return _kv_per_sequence(s) + active
 
 
 def _kv_cache(s: Scenario) -> Expression:
-    return _dealt(s) * _kv_held(s)
+    return _dealt(s) * _kv_per_sequence(s)
 
 
-def _held(s: Scenario) -> Expression:
+def _taken(s: Scenario) -> Expression:
     return _weights(s) + _dealt(s) * _each(s)
 
 
 def _room(s: Scenario) -> Expression:
     """Memory of all chips that weights and sequences may fill."""
-    held = Symbol("M", s.chip.memory, "byte", marked("memory of one chip"))
+    physical = Symbol("M", s.chip.memory, "byte", marked("memory of one chip"))
     usable = Symbol("u", s.usable_memory, "fraction", marked("usable share of it"))
-    room: Expression = held * usable
+    room: Expression = physical * usable
     if s.runtime_memory:
         room = room - Symbol(
             "R", s.runtime_memory, "byte", marked("what the engine keeps on a chip")
@@ -123,11 +123,11 @@ def largest_batch(s: Scenario) -> Expression:
 
 
 def _free(s: Scenario) -> Expression:
-    return _room(s) - _held(s)
+    return _room(s) - _taken(s)
 
 
 def _missing(s: Scenario) -> Expression:
-    return _held(s) - _room(s)
+    return _taken(s) - _room(s)
 
 
 def _min_chips(s: Scenario) -> Expression:
@@ -138,7 +138,7 @@ def _min_chips(s: Scenario) -> Expression:
 
     def sides(n: int) -> tuple[Expression, Expression]:
         there = replace(s, n_chips=n, tensor_parallel=0)
-        return _held(there), _room(there)
+        return _taken(there), _room(there)
 
     return Edge("N", tried, sides, last=False) if tried else Number(0)
 
