@@ -1,13 +1,34 @@
 """Inference Ledger's calculation core: bytes moved, FLOPs done, which of the two takes the time.
 
-Pure functions on numbers and numpy arrays, in SI units: bytes, seconds, FLOP, FLOP/s, bytes/s,
-USD per hour. One multiply-add is 2 FLOP; peak rates are dense.
+A `Scenario` is a model on chips at a precision under a workload; each module answers a question
+about it. `decode` times a step, `prefill` a prompt, `speculative` a round with a draft, `serving` a
+queue of requests. `memory`, `capacity` and `paging` say what fits, `roofline` from what batch on it
+is compute-bound, `sharding` how wide it may be, `quantization` how exact, `cost` what it costs.
+`levers` and `sensitivity` say what to change, and `explain` has the formula behind each number.
+
+Units are SI: bytes, seconds, FLOP, FLOP/s, bytes/s, and USD per hour. One multiply-add is 2 FLOP;
+peak rates are dense. Batch and context take numpy arrays and broadcast. What no source publishes is
+nan, and so is what needs it. What cannot be used raises a `LedgerError` that says why.
+
+>>> from calc import Scenario, decode
+>>> from presets import chips, formats, models
+>>> scenario = Scenario(
+...     model=models["llama-3-70b"], chip=chips["tpu-v5e"], n_chips=16,
+...     weight_format=formats["int8"], kv_format=formats["int8"], compute_format=formats["bf16"],
+...     batch=32, context=8192,
+... )
+>>> step = decode.step_time(scenario)
+>>> f"{step.total:.5f} s, of which {step.kv_read:.5f} s read the KV cache"
+'0.00857 s, of which 0.00327 s read the KV cache'
+
+``docs/surface.md`` lists what may be relied on.
 """
 
 from calc import (
     attention,
-    candidates,
     capacity,
+    checkpoint,
+    compare,
     cost,
     decode,
     explain,
@@ -18,21 +39,22 @@ from calc import (
     link,
     memory,
     metrics,
-    network,
-    operators,
     packing,
     paging,
     prefill,
     quantization,
     roofline,
     sampling,
+    sensitivity,
     serving,
     sharding,
+    sparse_attention,
     speculative,
     state_space,
     variants,
 )
 from calc.chip import Chip, Price
+from calc.errors import LedgerError
 from calc.formats import NumberFormat
 from calc.model import Block, Model
 from calc.scenario import Scenario, ScenarioError
@@ -40,14 +62,16 @@ from calc.scenario import Scenario, ScenarioError
 __all__ = [
     "Block",
     "Chip",
+    "LedgerError",
     "Model",
     "NumberFormat",
     "Price",
     "Scenario",
     "ScenarioError",
     "attention",
-    "candidates",
     "capacity",
+    "checkpoint",
+    "compare",
     "cost",
     "decode",
     "explain",
@@ -58,16 +82,16 @@ __all__ = [
     "link",
     "memory",
     "metrics",
-    "network",
-    "operators",
     "packing",
     "paging",
     "prefill",
     "quantization",
     "roofline",
     "sampling",
+    "sensitivity",
     "serving",
     "sharding",
+    "sparse_attention",
     "speculative",
     "state_space",
     "variants",

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc.errors import LedgerError
 from calc.formats import NumberFormat
 from calc.words import say
 
@@ -93,7 +94,7 @@ class Attention(ABC):
     def prefill_flops(self, tokens: ArrayLike) -> Array:
         """FLOPs of scores and values for a whole prompt under the causal mask [FLOP]."""
 
-    def held(self, context: ArrayLike) -> Array | None:
+    def tokens_kept(self, context: ArrayLike) -> Array | None:
         """Tokens kept, of `kv_bytes_per_token` each [token]; None if the cache is no product."""
         return None
 
@@ -186,7 +187,7 @@ class PerToken(Attention):
         pair = self.flops_per_prefill_pair
         return self.flops_per_cached_token / pair if pair else 1.0
 
-    def held(self, context: ArrayLike) -> Array:
+    def tokens_kept(self, context: ArrayLike) -> Array:
         return np.asarray(context, dtype=float)
 
     def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
@@ -240,7 +241,7 @@ class GroupedQuery(PerToken):
 
     def __post_init__(self) -> None:
         if self.heads % self.kv_heads:
-            raise ValueError(f"heads {self.heads} is not a multiple of kv_heads {self.kv_heads}")
+            raise LedgerError(f"heads {self.heads} is not a multiple of kv_heads {self.kv_heads}")
 
     @property
     def label(self) -> str:
@@ -433,7 +434,7 @@ class Limited(Around):
     inner: PerToken
 
     @abstractmethod
-    def held(self, context: ArrayLike) -> Array:
+    def tokens_kept(self, context: ArrayLike) -> Array:
         """Tokens whose cache must be kept [token]."""
 
     @abstractmethod
@@ -452,7 +453,7 @@ class Limited(Around):
         return self.inner.kv_bytes_per_token(kv_format)
 
     def kv_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        return self.inner.kv_bytes(self.held(context), kv_format)
+        return self.inner.kv_bytes(self.tokens_kept(context), kv_format)
 
     def kv_bytes_read(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
         return self.inner.kv_bytes_read(self.seen(context), kv_format)
@@ -479,11 +480,11 @@ class SlidingWindow(Limited):
     def label(self) -> str:
         return say("window {size:,}, {inner}", size=self.window, inner=self.inner.label)
 
-    def held(self, context: ArrayLike) -> Array:
+    def tokens_kept(self, context: ArrayLike) -> Array:
         return np.asarray(np.minimum(context, self.window), dtype=float)
 
     def seen(self, context: ArrayLike) -> Array:
-        return self.held(context)
+        return self.tokens_kept(context)
 
     def pairs(self, tokens: ArrayLike) -> Array:
         length = np.asarray(tokens, dtype=float)
@@ -508,7 +509,7 @@ class Chunked(Limited):
     def label(self) -> str:
         return say("chunks of {size:,}, {inner}", size=self.chunk, inner=self.inner.label)
 
-    def held(self, context: ArrayLike) -> Array:
+    def tokens_kept(self, context: ArrayLike) -> Array:
         return np.asarray(np.minimum(context, self.chunk), dtype=float)
 
     def seen(self, context: ArrayLike) -> Array:

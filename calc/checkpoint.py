@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from calc.errors import LedgerError
 from calc.formats import NumberFormat
 from calc.words import marked, say
 
@@ -69,12 +70,12 @@ class Checkpoint:
 
         Raises
         ------
-        ValueError
+        LedgerError
             If a part is none of `PARTS`.
         """
         for part in parts:
             if part not in PARTS:
-                raise ValueError(f"{part} is not one of {', '.join(PARTS)}")
+                raise LedgerError(f"{part} is not one of {', '.join(PARTS)}")
         return cls(rest, tuple((part, f) for part, f in parts.items() if f != rest))
 
     def only(self, parts: Iterable[str]) -> Checkpoint:

@@ -12,6 +12,7 @@ from typing import Any
 
 from calc import hf_config
 from calc.chip import PLAUSIBLE, RATES, Chip, Price
+from calc.errors import LedgerError
 from calc.model import Model
 from calc.words import say
 
@@ -21,7 +22,7 @@ ID = "custom"
 TOTALS = "totals"
 
 
-class CustomError(ValueError):
+class CustomError(LedgerError):
     """A custom model or chip that cannot be used, and why."""
 
 

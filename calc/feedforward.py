@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc import checkpoint
+from calc.errors import LedgerError
 from calc.words import marked
 
 Array = NDArray[np.float64]
@@ -173,7 +174,7 @@ class MixtureOfExperts(FeedForward):
 
     def __post_init__(self) -> None:
         if not 0 < self.top_k <= self.experts:
-            raise ValueError(f"top_k {self.top_k} is not between 1 and experts {self.experts}")
+            raise LedgerError(f"top_k {self.top_k} is not between 1 and experts {self.experts}")
 
     @property
     def _matrices(self) -> int:

@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from calc.errors import LedgerError
 from calc.words import say
 
 MOST_LAYERS = 4096
 LARGEST_NUMBER = 10**9
 
 
-class ConfigError(ValueError):
+class ConfigError(LedgerError):
     """A configuration that cannot be read; the message names the key and says why."""
 
     def __init__(self, key: str, reason: str) -> None:

@@ -23,6 +23,7 @@ from calc.checkpoint import (
     SHARED,
     Checkpoint,
 )
+from calc.errors import LedgerError
 from calc.formats import NumberFormat
 
 # Modules by which a part is known; {n} is a layer.
@@ -108,7 +109,7 @@ def blend(shares: Sequence[tuple[NumberFormat, float]]) -> NumberFormat:
     return NumberFormat(id, id, bits, most.rate, ("weights",), group=most.group)
 
 
-class NotUnderstoodError(ValueError):
+class NotUnderstoodError(LedgerError):
     """A scheme that is not interpreted; the message is what the file calls it."""
 
 

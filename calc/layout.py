@@ -159,7 +159,7 @@ def widths(scenario: Scenario) -> tuple[int, int, int]:
 
 
 def with_chips(s: Scenario, n: int) -> Scenario | None:
-    """The same on `n` chips, tensor parallel taking up the rest; None if other widths change."""
+    """It on `n` chips, tensor parallel taking up the rest; None if other widths change."""
     if s.fidelity == "bound":
         return replace(s, n_chips=n)
     changed = replace(s, n_chips=n, tensor_parallel=0)

@@ -87,7 +87,7 @@ def activations_per_chip(scenario: Scenario, layout: Layout) -> Array:
 
 
 def activations_per_sequence(scenario: Scenario) -> float:
-    """The same over all chips of the group [byte]; the bound counts none."""
+    """Activations of one sequence over all chips of its group [byte]; the bound counts none."""
     if scenario.fidelity == "bound":
         return 0.0
     chosen = Layout.of(scenario)

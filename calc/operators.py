@@ -168,14 +168,14 @@ def by_operator(
 
 
 def of_prompt(scenario: Scenario, layout: Layout, prompt: Array, known: Array) -> Work:
-    """The same for a prompt, of which the first `known` tokens are cached already."""
+    """One roofline for each operator of a prompt, whose first `known` tokens are cached [token]."""
     return _Prompt(scenario, layout, prompt, known).work()
 
 
 def with_chunk(
     scenario: Scenario, layout: Layout, chunk: Array, before: Array, scored: Array
 ) -> Work:
-    """The same for a decode step that takes `chunk` prompt tokens along, after `before` others.
+    """Operators of a decode step with `chunk` prompt tokens that follow `before` others [token].
 
     `scored` is how many of them the output head sees: the last of a prompt only.
     """

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calc.errors import LedgerError
 from calc.words import marked, say
 
 Array = NDArray[np.float64]
@@ -31,7 +32,7 @@ MOST_FILLINGS = 20_000
 _MOST_TRIES = 500_000
 
 
-class PackingError(ValueError):
+class PackingError(LedgerError):
     """Models and devices that cannot be packed, or are too many."""
 
 

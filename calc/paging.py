@@ -64,7 +64,7 @@ def window_blocks(window: int, longest: int, chunk: int, block: int) -> int:
     return -(-min(window - 1 + chunk, longest) // block) + 1
 
 
-def shared_groups(model: Model) -> tuple[int, int]:
+def page_groups(model: Model) -> tuple[int, int]:
     """Groups of equally many layers that a hybrid allocator pages together, and layers in each.
 
     Group size is the smallest count of any kind of cache, or the largest when they are within half

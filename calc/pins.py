@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from calc.errors import LedgerError
 from calc.words import say
 
 MOST = 6
@@ -17,7 +18,7 @@ LONGEST_NAME = 60
 LONGEST_TEXT = 24_000
 
 
-class PinError(ValueError):
+class PinError(LedgerError):
     """A text that holds no pins; the message says why."""
 
 

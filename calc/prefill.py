@@ -51,7 +51,7 @@ def attention_overtakes(model: Model) -> float:
 
 
 def decode_attention_overtakes(model: Model) -> float:
-    """The same for one decoded token at a context length [token] (F3.4)."""
+    """Context from which attention takes more FLOPs a token than all weights [token] (F3.4)."""
     return _crossing(lambda length: model.attention_flops(length) - 2.0 * model.active_params)
 
 

@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc.errors import LedgerError
 from calc.words import marked, say
 
 Array = NDArray[np.float64]
@@ -30,7 +31,7 @@ MOST_CHARACTERS = 30 * MOST_VALUES
 LARGEST = 1e38
 
 
-class QuantizationError(ValueError):
+class QuantizationError(LedgerError):
     """Values that cannot be quantized, or a grid that cannot be."""
 
 
@@ -246,7 +247,7 @@ class Quantized:
 
     @property
     def uniform_noise(self) -> float:
-        """The same if errors were spread evenly over a step, s²/12 (F9.1).
+        """Mean squared error if errors were spread evenly over a step, s²/12 (F9.1).
 
         A model for steps that are small against the spread of the values.
         """
@@ -259,7 +260,7 @@ class Quantized:
 
     @property
     def uniform_sqnr(self) -> float:
-        """The same by the model of uniform noise [dB]."""
+        """Mean square of the values over `uniform_noise` [dB]."""
         return _decibel(float(np.square(self.values).mean()), self.uniform_noise)
 
     @property

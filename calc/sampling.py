@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc.errors import LedgerError
 from calc.words import say
 
 Array = NDArray[np.float64]
 
 
-class DistributionError(ValueError):
+class DistributionError(LedgerError):
     """Weights that are no distribution, and why."""
 
 
@@ -72,7 +73,7 @@ def pair_of_text(text: str) -> tuple[Array, Array]:
 
 
 def text_of_pair(target: ArrayLike, draft: ArrayLike) -> str:
-    """The same the other way, as short as it is exact."""
+    """Two lists of weights as the text that `pair_of_text` reads, to six digits."""
     sides = (np.asarray(side, dtype=float) for side in (target, draft))
     return ";".join(",".join(f"{weight:.6g}" for weight in side) for side in sides)
 

@@ -10,6 +10,7 @@ from typing import Any
 from calc import fields
 from calc.checkpoint import UNSAID, Checkpoint, Stored
 from calc.chip import Chip
+from calc.errors import LedgerError
 from calc.fields import Catalogues, Choice, Field, Option, Quantity, optional, written
 from calc.formats import NumberFormat
 from calc.model import Model
@@ -19,7 +20,7 @@ FIDELITIES = ("bound", "operators")
 KV_SHARDINGS = ("replicated", "batch", "sequence")
 
 
-class ScenarioError(ValueError):
+class ScenarioError(LedgerError):
     """A field of a scenario that cannot be; the message names it and says why."""
 
 

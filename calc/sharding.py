@@ -42,7 +42,7 @@ def mlp_columns(model: Model) -> int:
 
 
 def columns_read(scenario: Scenario) -> float:
-    """The same of the weights that a step reads: columns of all experts that are hit [column]."""
+    """Hidden columns that a step reads in the widest layer, of all experts hit [column]."""
     s = scenario
     tokens = float(Layout.of(s).sequences(s.batch))
 
@@ -112,7 +112,7 @@ class Layer:
 
 
 def layer(scenario: Scenario, step: decode.StepTime) -> Layer:
-    """The same for a whole layer, the output head left out."""
+    """Reading, FLOPs and messages of a mean layer of a step [s], the output head left out."""
     inner = [o for o in step.work.operators if not o.cache and o.name != HEAD]
     number = scenario.model.layers
     return Layer(
@@ -254,7 +254,7 @@ def two_axis_time(
     link: float,
     activation_bytes: float = 2,
 ) -> Array:
-    """The same with both dimensions of every matrix split, as evenly as is best [s].
+    """Messages of one MLP with both dimensions of every matrix split, as evenly as is best [s].
 
     References
     ----------

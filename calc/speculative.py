@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc import decode, memory
+from calc.errors import LedgerError
 from calc.scenario import Scenario
 
 Array = NDArray[np.float64]
@@ -20,7 +21,7 @@ Array = NDArray[np.float64]
 LONGEST_DRAFT = 64
 
 
-class SpeculationError(ValueError):
+class SpeculationError(LedgerError):
     """An acceptance, a draft or a distribution that cannot be."""
 
 
@@ -73,7 +74,7 @@ def expected_tokens(alpha: ArrayLike, n_draft: ArrayLike) -> Array:
 
 
 def expected_tokens_by_position(acceptance: ArrayLike) -> float:
-    """The same for an acceptance of its own at each position [token] (F7.2).
+    """Mean tokens of a round where each position has an acceptance of its own [token] (F7.2).
 
     >>> expected_tokens_by_position([0.5, 0.5])
     1.75
@@ -209,7 +210,7 @@ class Cycle:
         return np.asarray(self.tokens * self.plain / (self.draft + self.verify))
 
     def accepting(self, alpha: float) -> Cycle:
-        """The same round at another acceptance, which changes no time."""
+        """The round at another acceptance, which changes its `tokens` and no time."""
         return replace(self, tokens=expected_tokens(alpha, self.n_draft))
 
 

@@ -22,6 +22,7 @@ from calc import (
 )
 from calc.checkpoint import PARTS, Checkpoint
 from calc.chip import FABRICS, PLAUSIBLE, RATES, Fabric
+from calc.errors import LedgerError
 from calc.formats import USES
 from calc.model import Resident
 
@@ -30,7 +31,7 @@ Table = dict[str, Any]
 ORDER = "order"  # the place of a file's tables among those of others, at its top
 
 
-class PresetError(ValueError):
+class PresetError(LedgerError):
     """A preset file that cannot be read as meant."""
 
     def __init__(self, file: Path, key: str, reason: str) -> None:

@@ -70,11 +70,11 @@ def test_elements_as_written_are_those_that_are_cached(kind: Attention) -> None:
 
 
 @pytest.mark.parametrize("kind", PUBLISHED, ids=lambda kind: kind.label)
-def test_tokens_held_make_up_the_cache_where_it_is_a_product(kind: Attention) -> None:
-    held = kind.held([1, 1000, 100_000])
-    if held is not None:
+def test_tokens_kept_make_up_the_cache_where_it_is_a_product(kind: Attention) -> None:
+    kept = kind.tokens_kept([1, 1000, 100_000])
+    if kept is not None:
         each = kind.kv_bytes_per_token(BYTE)
-        assert (held * each == kind.kv_bytes([1, 1000, 100_000], BYTE)).all()
+        assert (kept * each == kind.kv_bytes([1, 1000, 100_000], BYTE)).all()
 
 
 @pytest.mark.parametrize("inner", [HEADS, WINDOWED], ids=["full", "windowed"])
@@ -117,9 +117,9 @@ def test_layers_that_share_a_cache_are_handed_no_pages() -> None:
     """An engine's cache groups are those of layers that keep one: vllm kv_sharing_target_layer."""
     model = hf_config.parse(PASTED)
     assert sum(isinstance(b.attention, SharedCache) for b in model.blocks) == 2
-    assert paging.layer_groups(model) == (2, 1)
+    assert paging.page_groups(model) == (2, 1)
     all_shared = hf_config.parse({**PASTED, "num_kv_shared_layers": 4})
-    assert paging.layer_groups(all_shared) == (0, 0)
+    assert paging.page_groups(all_shared) == (0, 0)
 
 
 def test_a_pasted_config_with_shared_caches_fills_its_tables() -> None:

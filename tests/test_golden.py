@@ -322,7 +322,7 @@ def test_paging() -> None:
     assert_allclose(paging.contiguous_utilisation(200, 4096), 0.0488, rtol=1e-3)
     assert paging.expected_waste(16) == 7.5
     assert paging.window_blocks(128, 131072, 8192, 16) == 521
-    assert paging.shared_groups(models["gemma-3-27b"]) == (7, 10)
+    assert paging.page_groups(models["gemma-3-27b"]) == (7, 10)
 
 
 def test_sharing_shrinks_what_is_kept_not_what_is_read() -> None:

@@ -86,7 +86,7 @@ class Expression:
         raise NotImplementedError
 
     def plain(self, numbers: bool = False, digits: int = DIGITS) -> str:
-        """The same as plain text; numbers have so many significant digits."""
+        """The expression as plain text; numbers have so many significant digits."""
         raise NotImplementedError
 
     def symbols(self) -> Iterator[Symbol]:

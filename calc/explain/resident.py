@@ -165,7 +165,7 @@ def kv_by_block(s: Scenario) -> Expression:
 
 def _kv_layer(s: Scenario, attention: Attention, kind: str) -> Expression:
     """Cache of one layer: bytes per token times tokens kept, or one figure if it is no product."""
-    tokens = attention.held(s.context)
+    tokens = attention.tokens_kept(s.context)
     if tokens is not None:
         each = Symbol(
             rf"\kappa{kind}",

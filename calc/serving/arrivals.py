@@ -58,7 +58,7 @@ class Bursty:
 
 @dataclass(frozen=True)
 class Even:
-    """The same gap between any two at a `rate` [request/s]."""
+    """Requests at even gaps of 1 / `rate` [request/s]."""
 
     rate: float
 

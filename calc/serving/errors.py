@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from calc.errors import LedgerError
 from calc.words import say
 
 
-class ServingError(ValueError):
+class ServingError(LedgerError):
     """Traffic, a policy or a deployment that cannot be simulated; the message says what and why."""
 
 

@@ -77,7 +77,7 @@ class Contiguous:
         whole(marked("The longest sequence"), self.longest, 1, LONGEST)
 
     def table(self, tokens: Array) -> Blocks:
-        """The same whatever the context."""
+        """Blocks of a sequence by its context [block]: the longest's, whatever the context."""
         most = int(np.ceil(np.round(tokens[self.longest], 9)))
         return np.full(len(tokens), most, dtype=np.int64)
 

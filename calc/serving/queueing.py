@@ -75,7 +75,9 @@ def static_efficiency_exponential(batch: int) -> float:
 
 
 def static_efficiency_uniform(batch: int) -> float:
-    """The same for lengths uniform from 0: (B + 1) / 2B (F8.6).
+    """Share of slots used by a batch that leaves together, lengths uniform from 0 (F8.6).
+
+    It is (B + 1) / 2B.
 
     >>> static_efficiency_uniform(8)
     0.5625
@@ -84,7 +86,9 @@ def static_efficiency_uniform(batch: int) -> float:
 
 
 def static_efficiency(lengths: ArrayLike, batch: int) -> float:
-    """The same for lengths drawn from given ones: their mean over the mean of the longest of B.
+    """Share of slots used by a batch that leaves together, lengths drawn from given ones.
+
+    Their mean over the mean of the longest of B (F8.6).
 
     Examples
     --------

@@ -182,7 +182,7 @@ class Run:
 
     @cached_property
     def tpot_per_token(self) -> Array:
-        """The same over all tokens, (B) of F8.1 [s]."""
+        """Time per output token over all tokens, (B) of F8.1 [s]; inf where one did not finish."""
         return np.where(self.finished, (self.ended - self.first) / self.traffic.output, np.inf)
 
     @cached_property

@@ -220,7 +220,7 @@ def load_sweep(
     prefix: PrefixCache | None = None,
     clock: Clock | None = None,
 ) -> Iterator[LoadPoint]:
-    """The same requests at several rates, each as soon as it is simulated.
+    """Runs of the requests at several rates, each as soon as it is simulated.
 
     Parameters are those of `simulate`; rates are requests per second.
     """

@@ -100,7 +100,7 @@ class Traffic:
         return (len(self) - 1) / span if span > 0 else self.rate
 
     def at_rate(self, rate: float) -> Traffic:
-        """The same requests in the same order, coming at another mean rate [request/s]."""
+        """These requests in their order, coming at another mean rate [request/s]."""
         if not math.isfinite(self.rate):
             raise ServingError(say("Requests that all come at once have no rate to change."))
         positive(marked("The arrival rate"), rate, marked("requests per second"))

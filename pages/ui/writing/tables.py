@@ -253,7 +253,7 @@ def paging_rows(scenario: Scenario, mean: int, longest: int, block: int) -> list
     each = scenario.model.kv_bytes_per_token(scenario.kv_format)
     contiguous = float(paging.contiguous_utilisation(min(mean, longest), longest))
     paged = float(paging.paged_utilisation(mean, block))
-    groups, size = paging.shared_groups(scenario.model)
+    groups, size = paging.page_groups(scenario.model)
     unused = longest - min(mean, longest)
     expected, worst = paging.expected_waste(block), paging.worst_waste(block)
 
