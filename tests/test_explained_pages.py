@@ -3,98 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from arithmetic import evaluated
-from pages_app import metrics, opened
+from pages_app import PAGES, metrics, opened
 from scenarios import scenario
 from streamlit.testing.v1 import AppTest
 
 from calc.explain import EXPLANATIONS
 from calc.scenario import FIDELITIES
-from calc.sharding import with_links
-from pages.ui.writing import explained, text
+from pages.ui.writing import explained, text, written
 
-Written = Mapping[str, Callable[[float], str]]
-
-
-def seconds(value: float) -> str:
-    return text.si(value, "s")
-
-
-def size(value: float) -> str:
-    return text.si(value, "B")
-
-
-def length(value: float) -> str:
-    return text.unknown() if math.isnan(value) else text.at_least(int(value))
-
-
-def whole(value: float) -> str:
-    return text.count(value // 1)
-
-
-# Each page's metrics in their order, and how the page writes them.
-SHOWN: Mapping[str, Written] = {
-    "decode": {
-        "step_time": seconds,
-        "throughput": text.rate,
-        "throughput_per_chip": text.rate,
-        "compute_bound_batch": text.count,
-        "max_batch": text.count,
-        "usd_per_million_tokens": text.usd,
-    },
-    "prefill": {
-        "prefill_time": seconds,
-        "prompt_token_rate": text.rate,
-        "attention_share": text.percent,
-        "free_tokens": whole,
-        "largest_chunk": text.count,
-        "servers_ratio": text.ratio,
-    },
-    "kv_cache": {
-        "kv_per_token": text.kibibytes,
-        "kv_alone": size,
-        "sequences_that_fit": text.count,
-        "equal_reads": lambda value: f"batch {text.significant(value)}",
-        "attention_intensity": text.intensity,
-        "ridge_point": text.intensity,
-    },
-    "sharding": {
-        "step_time": seconds,
-        "matmul_hbm": seconds,
-        "matmul_math": seconds,
-        "matmul_link": seconds,
-        "hbm_limit": text.ways,
-        "compute_limit": text.ways,
-    },
-    "capacity": {
-        "weights": size,
-        "kv_cache": size,
-        "free": size,
-        "fewest_chips": lambda value: text.count(value) if value else "none",
-        "max_batch": text.count,
-        "compute_bound_batch": whole,
-    },
-    "cost": {
-        "usd_per_million_output_tokens": text.usd,
-        "usd_per_million_input_tokens": text.usd,
-        "usd_per_thousand_requests": text.usd,
-        "tokens_per_joule": text.significant,
-        "mbu": text.percent,
-        "mfu": text.percent,
-    },
-    "speculative": {
-        "speedup_here": text.times,
-        "speedup_free": text.times,
-        "tokens_per_check": text.significant,
-        "best_length_here": length,
-        "best_length_free": length,
-        "free_batch": text.count,
-    },
-}
+# Pages with a row of explained figures.
+SHOWN = [name for name, page in PAGES.items() if page.metrics]
 CASES: Mapping[str, Mapping[str, Any]] = {
     **{
         f"{model}-{fidelity}": {"model": model, "n_chips": 64, "fidelity": fidelity}
@@ -108,47 +31,47 @@ KEYS = {"model": "model", "chip": "chip", "n_chips": "n", "fidelity": "f"}
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-@pytest.mark.parametrize("page", SHOWN)
-def test_every_metric_is_its_explanation_s_value(page: str, case: Mapping[str, Any]) -> None:
-    s = scenario(**case)
-    if page == "sharding":
-        s = with_links(s)
-    written = dict(SHOWN[page])
-    if page == "capacity" and EXPLANATIONS["free"].build(s).value < 0:
-        written = {{"free": "missing"}.get(id, id): write for id, write in written.items()}
-    expected = {}
-    for id, write in written.items():
-        shown = write(EXPLANATIONS[id].build(s).value)
-        expected[EXPLANATIONS[id].label] = "unknown" if shown == text.unknown() else shown
-    query = {KEYS[name]: str(value) for name, value in case.items()}
-    assert list(metrics(opened(f"pages/{page}.py", **query)).items()) == list(expected.items())
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_metric_is_its_explanation_s_value(name: str, case: Mapping[str, Any]) -> None:
+    view = PAGES[name].slide(scenario(**case))
+    values = {
+        id: EXPLANATIONS[id].build(view.scenario).value
+        for id, of in PAGES[name].metrics.items()
+        if of(view) is not None
+    }
+    expected = {
+        EXPLANATIONS[id].label: text.on_card(written.quantity(id, value))
+        for id, value in values.items()
+    }
+    query = {KEYS[field]: str(value) for field, value in case.items()}
+    test = opened(f"pages/{name}.py", **query)
+    assert list(metrics(test).items()) == list(expected.items())
+    assert len(expected) == 6
 
 
-def explaining(page: str, key: str, **query: str) -> AppTest:
+def explaining(page: str, **query: str) -> AppTest:
     test = AppTest.from_file("../app.py", default_timeout=30)
     test.query_params.update(query)
     test.switch_page(f"pages/{page}.py")
-    test.session_state[f"explain-{key}-open"] = True
+    test.session_state[f"explain-{page}-open"] = True
     test.run()
     assert not test.exception
     return test
 
 
-@pytest.mark.parametrize(
-    ("page", "key"), [(page, {"kv_cache": "kv", "speculative": "speculation"}.get(page, page))
-                      for page in (*SHOWN, "quantization", "about")],
-)  # fmt: skip
-def test_every_page_explains_its_own_numbers_first(page: str, key: str) -> None:
-    test = explaining(page, key)
-    picker = test.selectbox(key=f"explain-{key}")
-    own = list(SHOWN.get(page, ()))
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "compare"])
+def test_every_page_explains_its_own_numbers_first(name: str) -> None:
+    test = explaining(name)
+    picker = test.selectbox(key=f"explain-{name}")
+    page = PAGES[name]
+    own = page.explained or [id for id in page.metrics if id != "missing"]
     assert picker.options[: len(own)] == [EXPLANATIONS[id].label for id in own]
     assert len(picker.options) == len(EXPLANATIONS)
-    assert not opened(f"pages/{page}.py").code
+    assert not opened(f"pages/{name}.py").code
 
 
 def test_an_explanation_can_be_copied() -> None:
-    test = explaining("decode", "decode")
+    test = explaining("decode")
     latex, plain = (code.value for code in test.code)
     assert latex.startswith(r"T_\mathrm{step} = \frac{B\,\kappa_S}{N\,W} + \max\left(")
     assert latex.endswith(r"= 0.008571\ \text{s}")

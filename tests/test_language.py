@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from babel.messages import Catalog
 from babel.messages.pofile import read_po
+from pages_app import PAGES, SLIDES
+from pages_app import seen as shown
 from said import FILES, ROOT, Bracketed, Read, elements, extracted, seen, unsaid
 from streamlit.testing.v1 import AppTest
 
@@ -22,9 +24,8 @@ from calc.words import say, speak
 from pages.ui.frame import language, sidebar
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.pinned import Contender
-from pages.ui.frame.presentation import FIELDS, SLIDES
-from pages.ui.report import exhibits, report
-from pages.ui.serving import view
+from pages.ui.frame.presentation import FIELDS
+from pages.ui.report import report
 
 PO = ROOT / "locales" / "zh" / "LC_MESSAGES" / "messages.po"
 
@@ -88,21 +89,9 @@ def english_afterwards() -> Iterator[None]:
 # What is opened on a page beside its tabs.
 OPENED = (
     "share", "report", "pin-open", "kv-pick", "custom-model", "custom-chip",
-    *(f"explain-{page}-open" for page in (
-        "about", "capacity", "compare", "cost", "decode", "kv", "prefill", "quantization",
-        "sharding", "speculation",
-    )),
+    *(f"explain-{page}-open" for page in PAGES),
     *(f"group-{group}-{unfolded}" for group in sidebar.FOLDED for unfolded in (True, False)),
 )  # fmt: skip
-TABS = {
-    "kv_cache": "kv-tabs",
-    "prefill": "prefill-tabs",
-    "sharding": "sharding-tabs",
-    "capacity": "capacity-tabs",
-    "quantization": "quantization-tabs",
-    "serving": "service-tabs",
-    "speculative": "speculation-tabs",
-}
 SCRUBBED = (
     "_decode-scrub-b", "_decode-scrub-s", "_kv-scrub-s", "_speculation-scrub-ac",
 )  # fmt: skip
@@ -118,7 +107,6 @@ SCENARIOS: dict[str, dict[str, str]] = {
 # A service that is quickly simulated, and pins whose names count as said.
 PINS = json.dumps([["⟦half⟧", "n=8"], ["⟦small⟧", "f=operators&b=0"], ["⟦gone⟧", "chip=gone"]])
 COMMON = {"req": "40", "g": "64", "pins": PINS}
-PAGES = sorted(file.stem for file in (ROOT / "pages").glob("*.py"))
 # Every page in the first and the third, and in the others those that have more to say there.
 VISITS = [
     *((page, which) for page in PAGES for which in ("default", "experts")),
@@ -147,7 +135,7 @@ def visited(page: str, query: dict[str, str]) -> Iterator[AppTest]:
     yield test.run()
     tabs = [node for node in elements(test._tree) if node.type == "tab"]
     for tab in tabs[1:]:
-        test.session_state[TABS[page]] = tab.label
+        test.session_state[f"{page}-tabs"] = tab.label
         yield test.run()
 
 
@@ -194,10 +182,8 @@ def test_every_text_of_the_report_is_a_message(which: str) -> None:
     for name, query in (("⟦now⟧", SCENARIOS[which]), ("⟦half⟧", {"n": "8"})):
         values, _ = parse({key: [value] for key, value in query.items()}, PRESETS, FIELDS)
         contenders.append(Contender(name, build(values, PRESETS), values))
-    first = contenders[0]
-    service = view.later(first.scenario, {**first.values, "requests": 40}, None)
-    subject = exhibits.Subject(first.scenario, contenders, service)
-    made = report.html(subject, contenders[0].values, "", date(2026, 1, 1))
+    s, values = contenders[0].scenario, {**contenders[0].values, "requests": 40}
+    made = report.html(s, values, shown(s, values, contenders), "", date(2026, 1, 1))
     assert not [words for words in Read(made).texts if unsaid(words)]
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pages_app import seen
 from scenarios import scenario
 from streamlit.testing.v1 import AppTest
 
 from calc import serving
 from pages.ui.frame.pinned import Contender
 from pages.ui.frame.presentation import FIELDS
-from pages.ui.report import exhibits, report
-from pages.ui.serving.view import later
+from pages.ui.report import report
 
 APP = Path(__file__).parents[1] / "app.py"
 
@@ -81,8 +81,8 @@ def test_the_presentation_shows_the_service() -> None:
 def test_the_report_has_the_service(requests: int, said: str) -> None:
     s = scenario()
     values = {field.name: field.default for field in FIELDS} | {"requests": requests}
-    subject = exhibits.Subject(s, [Contender("now", s, values)], later(s, values, None))
-    parts = {part.title: part for part in report.sections(subject, values)}
+    shown = seen(s, values, [Contender("now", s, values)])
+    parts = {part.title: part for part in report.sections(s, values, shown)}
     serving_part = parts["What does the service keep?"]
     assert said in serving_part.paragraphs[0]
     assert bool(serving_part.chart) is (requests > 0)
@@ -137,7 +137,7 @@ def test_a_short_trace_travels_in_the_link() -> None:
 
 def test_the_load_sweep_runs_to_its_end_and_names_the_knee() -> None:
     at = page(req="60", p="1024", g="100", qps="4")
-    at.session_state["service-tabs"] = "Load"
+    at.session_state["serving-tabs"] = "Load"
     at.run()
     assert not at.exception
     said = words(at)

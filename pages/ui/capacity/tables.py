@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from calc import Scenario, capacity
@@ -25,7 +27,7 @@ def compared(scenario: Scenario) -> list[Pair]:
     return [own, *capacity.topologies(s, others)]
 
 
-def topologies(pairs: list[Pair]) -> tables.Table:
+def topologies(pairs: Sequence[Pair]) -> tables.Table:
     """Smallest slices and their doubles, with memory full."""
     rows = []
     for small, double in pairs:

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import decode, memory, roofline
+from calc import Scenario, decode, memory, roofline
 from calc.decode import StepTime
 from calc.words import say
 from pages.ui.charts import kit
-from pages.ui.frame.pinned import Contender
 from pages.ui.writing import palette, text
 
 Array = NDArray[np.float64]
 Dict = dict[str, Any]
+# A point that is compared: its letter and its step.
+Ring = tuple[str, StepTime]
 
 # A clicked point is told as one number: which curve, and which batch on it.
 _STRIDE = 2**20
@@ -29,7 +30,7 @@ _LETTERS = 20
 
 @dataclass(frozen=True)
 class Curve:
-    """One contender over batches; `largest` is how many sequences fit."""
+    """One scenario over batches; `largest` is how many sequences fit."""
 
     name: str
     sweep: StepTime
@@ -37,13 +38,13 @@ class Curve:
     largest: int
 
     @classmethod
-    def of(cls, contender: Contender) -> Curve:
+    def of(cls, name: str, scenario: Scenario) -> Curve:
         """Timed once for all charts."""
-        s = contender.scenario
+        s = scenario
         largest = int(memory.max_batch(s))
         end = decode.sweep_end(s, largest, roofline.compute_bound_batch(s))
         batch = decode.batch_sweep(end, [largest, s.batch])
-        return cls(contender.name, decode.step_time(s, batch=batch), decode.step_time(s), largest)
+        return cls(name, decode.step_time(s, batch=batch), decode.step_time(s), largest)
 
 
 def picked(value: float) -> tuple[int, int]:
@@ -51,7 +52,7 @@ def picked(value: float) -> tuple[int, int]:
     return divmod(int(value), _STRIDE)
 
 
-def frontiers(curves: Sequence[Curve], rings: Iterable[tuple[str, StepTime]]) -> kit.Chart:
+def frontiers(curves: Sequence[Curve], rings: Iterable[Ring]) -> kit.Chart:
     """All frontiers; `rings` are the two points that are compared, each with its letter."""
     drawn = _overlay(
         curves,
@@ -73,9 +74,9 @@ def frontiers(curves: Sequence[Curve], rings: Iterable[tuple[str, StepTime]]) ->
     return drawn
 
 
-def _met(rings: Iterable[tuple[str, StepTime]]) -> list[tuple[str, StepTime]]:
+def _met(rings: Iterable[Ring]) -> list[Ring]:
     """Rings, those of one place together."""
-    found: dict[tuple[float, float], tuple[str, StepTime]] = {}
+    found: dict[tuple[float, float], Ring] = {}
     for letter, step in rings:
         place = (float(step.total), float(step.throughput_per_chip))
         before = found.get(place)

@@ -1,6 +1,6 @@
 """Scrubbers beside the charts: curves and figures move under the hand, nothing is sent meanwhile.
 
-A scrubber plays a family of views, one for each stop; the sidebar's slider of the same field plays
+A scrubber plays a family of frames, one for each stop; the sidebar's slider of the same field plays
 it too. It is made and sent once, when somebody reaches for either, and kept by the browser while
 only that field changes: a rerun that nobody scrubs in pays nothing.
 """
@@ -47,8 +47,8 @@ _TICKS = ("dtick", "tickvals", "ticktext", "nticks")
 
 
 @dataclass(frozen=True)
-class View:
-    """What moves on a page: its charts by key, and its row of metrics."""
+class Frame:
+    """What moves on a page, at one stop: its charts by key, and its row of metrics."""
 
     charts: Mapping[str, kit.Chart]
     metrics: Sequence[str]
@@ -69,14 +69,14 @@ class Scrub:
     of : object
         All that the family depends on beside the field: while it is equal, the family is kept.
     family : callable
-        The views at all stops.
+        The frames of all stops.
     """
 
     field: Field
     stops: Sequence[float]
     now: float
     of: Any
-    family: Callable[[], Iterable[View]]
+    family: Callable[[], Iterable[Frame]]
 
 
 def stops(field: Field, low: float, high: float, now: float) -> list[float]:
@@ -129,13 +129,13 @@ def _family(slot: str, scrub: Scrub) -> dict[str, Any]:
     return {"family": name, "frames": encoded(list(scrub.family())) if wanted else None}
 
 
-def encoded(views: Sequence[View]) -> str:
+def encoded(family: Sequence[Frame]) -> str:
     """A family as the text that the scrubber plays.
 
     Of each chart the arrays of what moves in single precision, its shapes, and axes wide enough for
     all. A trace that stays is left out of the frames.
     """
-    moving = {name: _moving([view.charts[name] for view in views]) for name in views[0].charts}
+    moving = {name: _moving([frame.charts[name] for frame in family]) for name in family[0].charts}
     frames = [
         {
             "charts": {
@@ -146,13 +146,13 @@ def encoded(views: Sequence[View]) -> str:
                     ],
                     "shapes": chart.layout.get("shapes", []),
                 }
-                for name, chart in view.charts.items()
+                for name, chart in frame.charts.items()
             },
-            "metrics": [text.on_card(value) for value in view.metrics],
+            "metrics": [text.on_card(value) for value in frame.metrics],
         }
-        for view in views
+        for frame in family
     ]
-    ranges = {name: _axes([view.charts[name] for view in views]) for name in views[0].charts}
+    ranges = {name: _axes([frame.charts[name] for frame in family]) for name in family[0].charts}
     return json.dumps(kit.plain({"frames": frames, "ranges": ranges}), allow_nan=False)
 
 

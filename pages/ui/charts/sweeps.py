@@ -16,7 +16,6 @@ Array = NDArray[np.float64]
 DRAFTED: Array = np.arange(0, text.LONGEST_SHOWN_DRAFT + 1, dtype=float)
 ACCEPTANCES = np.linspace(0, 1, 51)
 SHOWN_ACCEPTANCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-BESIDE = ["deepseek-v3", "gemma-3-27b", "gpt-oss-120b"]
 
 
 def contexts() -> Array:

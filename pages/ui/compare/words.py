@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from calc import compare, decode, link
 from calc.compare import Point
@@ -12,19 +12,7 @@ from calc.fields import Quantity
 from calc.words import inside, say
 from pages.ui.frame.pinned import Contender
 from pages.ui.frame.presentation import SETTINGS
-from pages.ui.writing import palette, text
-
-# How each measure is written.
-_WRITTEN: Mapping[str, Callable[[float], str]] = {
-    "step_time": lambda value: text.si(value, "s"),
-    "throughput": text.rate,
-    "throughput_per_chip": text.rate,
-    "prefill_time": lambda value: text.si(value, "s"),
-    "max_batch": text.count,
-    "kv_per_sequence": lambda value: text.si(value, "B"),
-    "weights": lambda value: text.si(value, "B"),
-    "usd_per_million_tokens": text.usd,
-}
+from pages.ui.writing import palette, text, written
 
 
 def figures_of(contenders: Sequence[Contender]) -> list[dict[str, float]]:
@@ -65,7 +53,7 @@ def measures(
     base = figures[baseline]
     for i, (contender, own) in enumerate(zip(contenders, figures, strict=True)):
         columns[contender.name] = [
-            written(one.id, own[one.id])
+            written.quantity(one.id, own[one.id])
             if i == baseline
             else _beside(one.id, own[one.id], base[one.id])
             for one in compare.MEASURES
@@ -73,23 +61,18 @@ def measures(
     return columns
 
 
-def written(id: str, value: float) -> str:
-    """A measure as people read it."""
-    return _WRITTEN[id](value)
-
-
 def _beside(id: str, value: float, base: float) -> str:
     change = text.change(value, base)
     if not change:
-        return written(id, value)
+        return written.quantity(id, value)
     if value == base:
-        return f"{written(id, value)}   ="
-    return f"{written(id, value)}   {_signed(id, value - base)}, {change}"
+        return f"{written.quantity(id, value)}   ="
+    return f"{written.quantity(id, value)}   {_signed(id, value - base)}, {change}"
 
 
 def _signed(id: str, difference: float) -> str:
     sign = "−" if difference < 0 else "+"
-    return f"{sign}{written(id, abs(difference))}"
+    return f"{sign}{written.quantity(id, abs(difference))}"
 
 
 def verdict(
@@ -124,7 +107,7 @@ def verdict(
         said.append(
             (shared if len(leading) > 1 else alone).format(
                 names=text.listed(f"**{_name(contenders, i)}**" for i in leading),
-                value=written(id, best),
+                value=written.quantity(id, best),
                 change=beside,
             )
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calc.sensitivity import Sensitivities
 from calc.words import inside, marked, say
 from pages.ui.charts import kit
-from pages.ui.writing import text
+from pages.ui.writing import text, written
 
 Array = NDArray[np.float64]
 
@@ -107,7 +107,7 @@ def _bars(
         ],
         "textposition": "outside", "cliponaxis": False, "textfont": {"size": 12},
         "customdata": [
-            text.moved(found.aim.figure, found.now, value) for value in values[known]
+            written.moved(found.aim.figure, found.now, value) for value in values[known]
         ],
         "hovertemplate": kit.hovered(f"%{{y}} {factor}", "%{customdata}"),
         "marker": {
@@ -123,8 +123,8 @@ def described(found: Sensitivities) -> str:
         say(
             "{name} {less} halved, {more} doubled",
             name=say(label),
-            less=text.figure(found.aim.figure, half),
-            more=text.figure(found.aim.figure, double),
+            less=written.quantity(found.aim.figure, half),
+            more=written.quantity(found.aim.figure, double),
         )
         for label, half, double, reach in both
         if reach > text.UNMOVED
@@ -132,6 +132,6 @@ def described(found: Sensitivities) -> str:
     what = say(
         "{figure} with each thing halved and doubled, {value} now.",
         figure=say(found.aim.label),
-        value=text.figure(found.aim.figure, found.now),
+        value=written.quantity(found.aim.figure, found.now),
     )
     return text.sentences(what, text.sentence(*rows))

@@ -17,7 +17,7 @@ from calc.sensitivity import Sensitivities
 from calc.words import inside, marked, say
 from pages.ui.charts import kit
 from pages.ui.decode import lever_figures
-from pages.ui.writing import row_choice, sortable, text
+from pages.ui.writing import row_choice, sortable, text, written
 from presets import formats
 
 # A column's heading as a change in per cent, what that is, and the figure's own heading with its
@@ -83,7 +83,7 @@ def best(pulled: Sequence[Lever], aim: Aim) -> str:
     told = {
         "lever": text.plain(first.label),
         "aim": aimed,
-        "moved": text.plain(f"{figure} {text.moved(aim.figure, before, after)}"),
+        "moved": text.plain(f"{figure} {written.moved(aim.figure, before, after)}"),
     }
     if first.outcome.fits:
         return say("**{lever}** does most for {aim}: {moved}.", **told)

@@ -1,39 +1,28 @@
-"""What moves on the Decode page: its two charts and its metrics, now and at a scrubber's stops."""
+"""What the Decode page shows, and how it moves at a scrubber's stops."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calc import Scenario, cost, decode, memory, roofline
 from calc.decode import Frontier, StepTime
+from calc.memory import Ledger
 from calc.scenario import FIELDS
-from pages.ui.charts import scrubber
+from calc.words import marked
+from pages.ui.charts import kit, scrubber
 from pages.ui.decode import figures
-from pages.ui.writing import text
+from pages.ui.frame.page import Metrics, View
+from pages.ui.writing import written
 
 Array = NDArray[np.float64]
 
-METRICS = (
-    "step_time", "throughput", "throughput_per_chip", "compute_bound_batch", "max_batch",
-    "usd_per_million_tokens",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Landmarks:
-    """What neither batch nor context moves: where compute takes over, and the charts' scale."""
-
-    compute_bound_from: float
-    log: bool
-
-    @classmethod
-    def of(cls, scenario: Scenario, log: bool) -> Landmarks:
-        """Found once for all views."""
-        return cls(roofline.compute_bound_batch(scenario), log)
+SCALES = (marked("logarithmic"), marked("linear"))
+SCALE = "decode-scale"
 
 
 @dataclass(frozen=True)
@@ -57,87 +46,122 @@ class Sweep:
         return Sweep(self.step.at(row), self.bound.at(row) if self.bound else None)
 
 
-def batches(scenario: Scenario, max_batch: int, landmarks: Landmarks) -> Array:
-    """Where the curves have their points: the slider's stops among them, so that none adds one."""
-    end = decode.sweep_end(scenario, max_batch, landmarks.compute_bound_from)
-    stops = scrubber.stops(FIELDS["batch"], 1, end, scenario.batch)
-    return decode.batch_sweep(end, [max_batch, *stops])
+class DecodeView(View):
+    """One step, and the curves around it."""
+
+    @cached_property
+    def log(self) -> bool:
+        """Whether the charts' axes are logarithmic."""
+        return bool(self.chosen(SCALE, SCALES[0]) == SCALES[0])
+
+    @cached_property
+    def step(self) -> StepTime:
+        """The scenario's step."""
+        return decode.step_time(self.scenario)
+
+    @cached_property
+    def largest(self) -> int:
+        """Sequences that fit."""
+        return int(memory.max_batch(self.scenario))
+
+    @cached_property
+    def crossing(self) -> float:
+        """The batch from which the linear layers are compute-bound."""
+        return roofline.compute_bound_batch(self.scenario)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What is resident."""
+        return memory.ledger(self.scenario)
+
+    @cached_property
+    def batches(self) -> Array:
+        """The curves' points: the slider's stops are among them, so that none adds one."""
+        end = decode.sweep_end(self.scenario, self.largest, self.crossing)
+        stops = scrubber.stops(FIELDS["batch"], 1, end, self.scenario.batch)
+        return decode.batch_sweep(end, [self.largest, *stops])
+
+    @cached_property
+    def sweep(self) -> Sweep:
+        """The curves."""
+        return Sweep.over(self.scenario, self.batches)
+
+    def step_chart(self) -> kit.Chart:
+        """The step and its terms against batch."""
+        return figures.step_time(
+            self.sweep.step,
+            self.step,
+            bound=self.sweep.bound,
+            compute_bound_from=self.crossing,
+            max_batch=self.largest,
+            log=self.log,
+        )
+
+    def frontier_chart(self) -> kit.Chart:
+        """Throughput against latency."""
+        bound = self.sweep.bound
+        return figures.frontier(
+            Frontier.of(self.sweep.step, self.largest),
+            self.step,
+            self.ledger,
+            bound=Frontier.of(bound, self.largest) if bound else None,
+            max_batch=self.largest,
+            log=self.log,
+        )
+
+    def frame(self) -> scrubber.Frame:
+        """What moves."""
+        charts = {"step-time": self.step_chart(), "frontier": self.frontier_chart()}
+        return scrubber.Frame(charts, list(written.row(METRICS, self).values()))
 
 
-def view(
-    scenario: Scenario, step: StepTime, sweep: Sweep, max_batch: int, landmarks: Landmarks
-) -> scrubber.View:
-    """Charts and metrics of one scenario.
-
-    Parameters
-    ----------
-    scenario, step
-        What is shown, and its step.
-    sweep : Sweep
-        Its curves over batches.
-    max_batch : int
-        Sequences that fit.
-    """
-    log, crossing = landmarks.log, landmarks.compute_bound_from
-    curve, bound = sweep.step, sweep.bound
-    charts = {
-        "step-time": figures.step_time(
-            curve, step, bound=bound, compute_bound_from=crossing, max_batch=max_batch, log=log
-        ),
-        "frontier": figures.frontier(
-            Frontier.of(curve, max_batch),
-            step,
-            memory.ledger(scenario),
-            bound=Frontier.of(bound, max_batch) if bound else None,
-            max_batch=max_batch,
-            log=log,
-        ),
-    }
-    return scrubber.View(
-        charts,
-        [
-            text.si(float(step.total), "s"),
-            text.rate(float(step.throughput)),
-            text.rate(float(step.throughput_per_chip)),
-            text.count(crossing),
-            text.count(max_batch),
-            text.usd(float(cost.per_million_tokens(scenario, step))),
-        ],
-    )
+METRICS: Metrics[DecodeView] = {
+    "step_time": lambda view: float(view.step.total),
+    "throughput": lambda view: float(view.step.throughput),
+    "throughput_per_chip": lambda view: float(view.step.throughput_per_chip),
+    "compute_bound_batch": lambda view: view.crossing,
+    "max_batch": lambda view: view.largest,
+    "usd_per_million_tokens": lambda view: float(cost.per_million_tokens(view.scenario, view.step)),
+}
 
 
-def by_batch(
-    scenario: Scenario, sweep: Sweep, max_batch: int, landmarks: Landmarks
-) -> scrubber.Scrub:
+def by_batch(view: DecodeView) -> scrubber.Scrub:
     """Scrubs the batch along the curves that are drawn."""
-    field = FIELDS["batch"]
-    stops = scrubber.stops(field, 1, float(sweep.step.batch[-1]), scenario.batch)
+    field, s = FIELDS["batch"], view.scenario
+    stops = scrubber.stops(field, 1, float(view.sweep.step.batch[-1]), s.batch)
+    # What no batch moves.
+    still = {name: getattr(view, name) for name in ("sweep", "largest", "crossing", "log")}
 
-    def family() -> Iterator[scrubber.View]:
-        steps = decode.step_time(scenario, batch=np.array(stops, dtype=float))
+    def family() -> Iterator[scrubber.Frame]:
+        steps = decode.step_time(s, batch=np.array(stops, dtype=float))
         for i, batch in enumerate(stops):
-            moved = replace(scenario, batch=int(batch))
-            yield view(moved, steps.at(i), sweep, max_batch, landmarks)
+            yield view.moved(replace(s, batch=int(batch)), step=steps.at(i), **still).frame()
 
-    return scrubber.Scrub(
-        field, stops, scenario.batch, (replace(scenario, batch=1), landmarks), family
-    )
+    of = (replace(s, batch=1), view.crossing, view.log)
+    return scrubber.Scrub(field, stops, s.batch, of, family)
 
 
-def by_context(scenario: Scenario, batch: Array, landmarks: Landmarks) -> scrubber.Scrub:
+def by_context(view: DecodeView) -> scrubber.Scrub:
     """Scrubs the context: all curves at all stops come from one call."""
-    field = FIELDS["context"]
-    longest = max(scenario.model.max_context or 0, 131072, scenario.context)
-    stops = scrubber.stops(field, 256, longest, scenario.context)
+    field, s = FIELDS["context"], view.scenario
+    longest = max(s.model.max_context or 0, 131072, s.context)
+    stops = scrubber.stops(field, 256, longest, s.context)
 
-    def family() -> Iterator[scrubber.View]:
+    def family() -> Iterator[scrubber.Frame]:
         context = np.array(stops, dtype=float)
-        sweeps = Sweep.over(scenario, batch, context[:, np.newaxis])
-        steps = decode.step_time(scenario, context=context)
-        largest = memory.max_batch(scenario, context)
+        sweeps = Sweep.over(s, view.batches, context[:, np.newaxis])
+        steps = decode.step_time(s, context=context)
+        largest = memory.max_batch(s, context)
         for i, length in enumerate(stops):
-            moved = replace(scenario, context=int(length))
-            yield view(moved, steps.at(i), sweeps.at(i), int(largest[i]), landmarks)
+            moved = view.moved(
+                replace(s, context=int(length)),
+                step=steps.at(i),
+                sweep=sweeps.at(i),
+                largest=int(largest[i]),
+                crossing=view.crossing,
+                log=view.log,
+            )
+            yield moved.frame()
 
-    of = (replace(scenario, context=1), landmarks)
-    return scrubber.Scrub(field, stops, scenario.context, of, family)
+    of = (replace(s, context=1), view.crossing, view.log)
+    return scrubber.Scrub(field, stops, s.context, of, family)

@@ -14,7 +14,7 @@ from calc import custom
 from calc.chip import RATES
 from calc.words import marked, say
 from pages.ui.frame import language
-from pages.ui.frame.link import held
+from pages.ui.frame.link import carries
 from pages.ui.writing import text
 
 _MODEL_PROBLEM = "_custom_model_problem"
@@ -90,7 +90,7 @@ def _problem(key: str, message: str, **values: str) -> None:
 
 def _bound(key: str, label: str, shown: bool | None) -> None:
     """The short text itself; while there is one it is always drawn, to keep it in the link."""
-    if not (shown or held([key])):
+    if not (shown or carries([key])):
         return
     st.text_input(
         label,

@@ -34,7 +34,7 @@ def custom_texts() -> dict[str, str]:
     }
 
 
-def held(keys: Iterable[str]) -> bool:
+def carries(keys: Iterable[str]) -> bool:
     """Whether the controls or the link hold anything but the default for one of the keys."""
     for key in keys:
         default = BY_KEY[key].default if key in BY_KEY else ""

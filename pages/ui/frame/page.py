@@ -1,99 +1,187 @@
-"""The frame that app.py puts around every page, and how a page gets its scenario."""
+"""What a page is: a question, and named parts that answer it, each drawn from the same view."""
 
 from __future__ import annotations
 
-import gc
 import importlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-
-import streamlit as st
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Self, TypeVar
 
 from calc import Scenario
-from calc.explain import EXPLANATIONS
 from calc.words import say
-from pages.ui.frame import link, pinned
-from pages.ui.report import download
-from pages.ui.writing import tables, text
-
-ROOT = Path(__file__).parents[3]
-HOME = "decode"
-_SCENARIO = "_scenario"
+from pages.ui.charts import kit
+from pages.ui.frame.section import Section
 
 
-@st.cache_resource(show_spinner=False)
-def settle_heap() -> int:
-    """Take the imported modules out of the garbage collector's sight, once per server.
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a page shows of a scenario: each figure is computed once, when a part first asks.
 
-    Streamlit collects all generations after every run; over the heap of pandas and Plotly that
-    costs more than everything else in a rerun.
+    A page's own view adds its figures as cached properties.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What is shown.
+    choices : mapping
+        What the page's own controls hold, by their keys; empty where there are none, as on a slide
+        and in a report.
     """
-    # Streamlit imports it with the first table; its heap must be there before the freeze.
-    importlib.import_module("pandas")
-    gc.collect()
-    gc.freeze()
-    return gc.get_freeze_count()
+
+    scenario: Scenario
+    choices: Mapping[Any, Any]
+
+    def chosen(self, key: str, default: Any) -> Any:
+        """What one of the page's own controls holds."""
+        return self.choices.get(key, default)
+
+    def moved(self, scenario: Scenario, **known: Any) -> Self:
+        """The view of another scenario; figures that are known of it are not computed again."""
+        assert all(hasattr(type(self), name) for name in known), known
+        other = replace(self, scenario=scenario)
+        # Where cached properties keep what they found.
+        other.__dict__.update(known)
+        return other
 
 
-@contextmanager
-def around(scenario: Scenario) -> Iterator[None]:
-    """Lends the scenario to the page for one run of it."""
-    st.session_state[_SCENARIO] = scenario
-    try:
-        yield
-    finally:
-        del st.session_state[_SCENARIO]
+V = TypeVar("V", bound=View)
 
 
-def current_scenario() -> Scenario:
-    """The scenario of the frame.
+@dataclass(frozen=True)
+class Shown:
+    """A chart, and what it says to a reader who cannot see it."""
 
-    The first request to a fresh server runs a page file without app.py, because a folder named
-    pages/ switches Streamlit to its old discovery until st.navigation is called once. A page that
-    finds no frame therefore calls it, with every page so that none is "not found", and starts over.
+    chart: kit.Chart
+    alt: str
+
+    def draw(
+        self, key: str, revision: str = "", on_click: Callable[[float], None] | None = None
+    ) -> None:
+        """Put it on the page (see `renderer.show`)."""
+        kit.show(self.chart, key, self.alt, revision, on_click)
+
+
+def _always(view: View) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Exhibit(Generic[V]):
+    """A chart and its sentence, as they are on the page, on a slide and in a report.
+
+    Parameters
+    ----------
+    key : str
+        In links: never rename or reuse one.
+    title : str
+        The question that it answers, marked for translation.
+    sentence : callable
+        The answer.
+    shown : callable
+        The chart; none where there is nothing to draw: then the sentence says why.
+    offered : callable
+        Whether there is anything to show.
     """
-    scenario: Scenario | None = st.session_state.get(_SCENARIO)
-    if scenario is None:
-        files = sorted((ROOT / "pages").glob("*.py"))
-        st.navigation(
-            [st.Page(file, default=file.stem == HOME) for file in files], position="hidden"
-        )
-        st.rerun()
-    return scenario
+
+    key: str
+    title: str
+    sentence: Callable[[V], str]
+    shown: Callable[[V], Shown | None]
+    offered: Callable[[V], bool] = _always
 
 
-def header(title: str, scenario: Scenario) -> None:
-    """A page's title, the scenario in one line, the share control, and what a link got wrong."""
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
-        st.title(title, anchor=False, width="content")
-        with st.container(horizontal=True, width="content"):
-            pinned.control()
-            link.share()
-            download.control(scenario)
-    st.caption(tables.summary(scenario))
-    # Places of their own, so that charts below stay the same when something is said here or not.
-    with st.container():
-        link.notices()
+# Draws from the view alone; what returns True is not done, and is drawn again.
+Part = Callable[[V], bool | None]
+# By the ids of their explanations; None where one does not apply.
+Metrics = Mapping[str, Callable[[V], float | None]]
 
 
-def notes(said: Iterable[str]) -> None:
-    """What to know beside the verdict, a line each; an empty one says nothing."""
-    lines = [f":material/info: {one}" for one in said if one]
-    with st.container():
-        if lines:
-            st.caption("  \n".join(lines))
+@dataclass(frozen=True)
+class Page(Generic[V]):
+    """A page.
+
+    Parameters
+    ----------
+    name : str
+        Of its folder and its file, and in its address.
+    title : str
+        In the navigation, marked for translation.
+    question : str
+        Above the page, marked for translation.
+    view : callable
+        What it shows, from the scenario and from what its own controls hold.
+    parts : mapping
+        By name, from top to bottom.
+    groups, unfolded, unused : tuple of str
+        Groups of the sidebar that it uses, those of them that it unfolds, and the fields in them
+        that it has no use for.
+    controls : str
+        The part with the page's own controls, which is drawn first wherever it stands: the others
+        look at what they hold.
+    tabs : mapping
+        Below the parts, by their labels, marked for translation; only an open one is drawn.
+    metrics : mapping
+        The figures of its row of cards.
+    explained : tuple of str
+        Ids that stand first among its explanations, where they are not those of its metrics.
+    exhibits : tuple of Exhibit
+        What a slide or a report takes of it.
+    sections : callable, optional
+        All that it adds to a report; its exhibits where there is no more.
+    ready, otherwise : callable
+        Whether there is anything to draw parts of, and what is drawn if not.
+    detached : callable, optional
+        Its view where there will be no session to ask, made while there is one; the same view as
+        on a slide where it asks for none.
+    """
+
+    name: str
+    title: str
+    question: str
+    view: Callable[[Scenario, Mapping[Any, Any]], V]
+    parts: Mapping[str, Part[V]]
+    groups: tuple[str, ...] = ()
+    unfolded: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    controls: str = ""
+    tabs: Mapping[str, Part[V]] = field(default_factory=dict)
+    metrics: Metrics[V] = field(default_factory=dict)
+    explained: tuple[str, ...] = ()
+    exhibits: tuple[Exhibit[V], ...] = ()
+    sections: Callable[[V], Iterable[Section]] | None = None
+    ready: Callable[[V], bool] = _always
+    otherwise: Part[V] | None = None
+    detached: Callable[[Scenario], V] | None = None
+
+    def slide(self, scenario: Scenario) -> V:
+        """Its view as links have it: with its own controls as they are at first."""
+        return self.view(scenario, {})
+
+    def later(self, scenario: Scenario) -> V:
+        """Its view for where there is no session."""
+        return (self.detached or self.slide)(scenario)
+
+    def reported(self, view: V) -> Iterable[Section]:
+        """Its sections of a report."""
+        return (self.sections or self._exhibited)(view)
+
+    def _exhibited(self, view: V) -> Iterator[Section]:
+        return exhibited(self.exhibits, view)
 
 
-def metrics(shown: Mapping[str, str]) -> None:
-    """A row of figures by the ids of their explanations; what has none cannot be shown."""
-    cards([(say(EXPLANATIONS[id].label), value, None) for id, value in shown.items()])
+def exhibited(exhibits: Iterable[Exhibit[V]], view: V) -> Iterator[Section]:
+    """Exhibits as sections of a report."""
+    for exhibit in exhibits:
+        if exhibit.offered(view):
+            shown = exhibit.shown(view)
+            yield Section(
+                say(exhibit.title),
+                [exhibit.sentence(view)],
+                chart=shown.chart if shown else None,
+                alt=shown.alt if shown else "",
+            )
 
 
-def cards(shown: Sequence[tuple[str, str, str | None]]) -> None:
-    """A row of figures, each a label, a value and its meaning; two to a row on a phone."""
-    with st.grid(len(shown), min_column_width=128):
-        for label, value, meaning in shown:
-            st.metric(label, text.on_card(value), border=True, help=meaning)
+def pages(names: Iterable[str]) -> Sequence[Page[Any]]:
+    """The pages of so many folders of `pages/ui`."""
+    return [importlib.import_module(f"pages.ui.{name}.page").PAGE for name in names]

@@ -35,7 +35,7 @@ class Contender:
     values: dict[str, Any]
 
 
-def held() -> list[Pin]:
+def given() -> list[Pin]:
     """The pins that the controls or the link hold."""
     given = str(st.session_state.get(KEY, st.query_params.get(KEY, "")))
     try:
@@ -46,9 +46,9 @@ def held() -> list[Pin]:
 
 def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
     """The sidebar's scenario and the pinned ones, and what of the pins could not be used."""
-    found = [Contender(pins.fitting(say("now"), held()), scenario, widget_values())]
+    found = [Contender(pins.fitting(say("now"), given()), scenario, widget_values())]
     said = []
-    for pin in held():
+    for pin in given():
         values, problems = of_pin(pin)
         name = text.plain(pin.name)
         gone = [problem for problem in problems if problem.key in ("model", "chip", "cfg", "hw")]
@@ -76,7 +76,7 @@ def control() -> None:
     ) as popover:
         if not popover.open:
             return
-        full = len(held()) >= pins.MOST
+        full = len(given()) >= pins.MOST
         st.text_input(
             say("Name"),
             key=_NAME,
@@ -110,7 +110,7 @@ def suggestion() -> str:
 
 def add(name: str = "") -> None:
     """Pin the sidebar's scenario; without a name under one that tells what it is."""
-    now = held()
+    now = given()
     if len(now) < pins.MOST:
         fit = pins.fitting(name or suggestion(), now)
         _write([*now, Pin(fit, _query())])
@@ -138,7 +138,7 @@ def _write(now: Sequence[Pin]) -> None:
 
 def editor() -> None:
     """Rename, reorder, open and remove pins."""
-    now = held()
+    now = given()
     for i, pin in enumerate(now):
         with st.container(horizontal=True, vertical_alignment="center", key=f"pin-row-{i}"):
             st.session_state[f"pin-name-{i}"] = pin.name
@@ -162,7 +162,7 @@ def editor() -> None:
 
 
 def _rename(i: int) -> None:
-    now = held()
+    now = given()
     others = now[:i] + now[i + 1 :]
     renamed = Pin(pins.fitting(st.session_state[f"pin-name-{i}"], others), now[i].query)
     if st.session_state.get(BASELINE) == now[i].name:
@@ -173,7 +173,7 @@ def _rename(i: int) -> None:
 
 def _move(i: int, by: int) -> Callable[[], None]:
     def act() -> None:
-        now = held()
+        now = given()
         now.insert(i + by, now.pop(i))
         _write(now)
 
@@ -182,7 +182,7 @@ def _move(i: int, by: int) -> Callable[[], None]:
 
 def _take(i: int) -> Callable[[], None]:
     def act() -> None:
-        now = held()
+        now = given()
         now[i] = Pin(now[i].name, _query())
         _write(now)
 
@@ -191,14 +191,14 @@ def _take(i: int) -> Callable[[], None]:
 
 def _remove(i: int) -> Callable[[], None]:
     def act() -> None:
-        _write([pin for j, pin in enumerate(held()) if j != i])
+        _write([pin for j, pin in enumerate(given()) if j != i])
 
     return act
 
 
 def _open(i: int) -> Callable[[], None]:
     def act() -> None:
-        values, now = of_pin(held()[i])[0], widget_values()
+        values, now = of_pin(given()[i])[0], widget_values()
         fields = [field for field in FIELDS if field not in VIEWING]
         sidebar.use(
             {

@@ -13,7 +13,7 @@ from calc.fields import Catalogues, Choice, Field, Option, Quantity
 from calc.link import dump_value
 from calc.words import inside, marked, say
 from pages.ui.frame import customs
-from pages.ui.frame.link import held
+from pages.ui.frame.link import carries
 from pages.ui.frame.presentation import BY_NAME as FIELDS
 from pages.ui.frame.presentation import VIEWING
 from pages.ui.writing import text
@@ -79,11 +79,15 @@ FOLDED: dict[str, Rows] = {
     ),
 }
 
+MODEL, HARDWARE, *_ = GROUPS
+PREFILL, LAYOUT, LOSSES, PRICE, TRAFFIC, SERVING, SPECULATION = FOLDED
 # Groups that only fidelity operators looks at.
-FINE = ("Layout", "Links and losses")
+FINE = (LAYOUT, LOSSES)
 
 # Stands for all groups that are never folded.
 CORE = "core"
+# What most pages use.
+COMMON = (CORE, LAYOUT, LOSSES, PRICE)
 
 
 def fields(groups: Iterable[str]) -> frozenset[str]:
@@ -285,8 +289,8 @@ def _folded(
 ) -> dict[str, Any]:
     """A group behind a heading. While it is closed only rows that hold something are drawn."""
     values = {name: FIELDS[name].default for row in rows for name in row}
-    texts = [customs.WEIGHTS] if group == "Speculation" else []
-    keeps = held([*(FIELDS[name].key for name in values), *texts])
+    texts = [customs.WEIGHTS] if group == SPECULATION else []
+    keeps = carries([*(FIELDS[name].key for name in values), *texts])
     if not (keeps or any(name in used for name in values)):
         return values
     with st.expander(
@@ -298,9 +302,9 @@ def _folded(
         # Nothing to draw, nothing to hold a place for.
         for row in rows if fold.open or keeps else ():
             with st.container():
-                if fold.open or held(FIELDS[name].key for name in row):
+                if fold.open or carries(FIELDS[name].key for name in row):
                     values |= _row(row, offered)
-        if texts and (fold.open or held(texts)):
+        if texts and (fold.open or carries(texts)):
             customs.weights()
     return values
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import streamlit as st
 
+from calc.words import say
 
-def show(key: str, labels: Sequence[str]) -> Sequence[Any]:
-    """Draw tabs; only what is in the one whose `open` is true need be computed."""
+T = TypeVar("T")
+
+
+def show(key: str, tabs: Mapping[str, Callable[[T], bool | None]], view: T) -> bool:
+    """Draw tabs by their labels; only the open one is computed. Whether it has more to draw."""
     place = f"_{key}"
+    labels = [say(label) for label in tabs]
     if st.session_state.get(key) not in labels:
         st.session_state[key] = labels[st.session_state.get(place, 0)]
-    drawn = st.tabs(labels, key=key, on_change="rerun")
-    st.session_state[place] = next(i for i, tab in enumerate(drawn) if tab.open)
-    return drawn
+    unfinished = False
+    for i, (tab, draw) in enumerate(
+        zip(st.tabs(labels, key=key, on_change="rerun"), tabs.values(), strict=True)
+    ):
+        if tab.open:
+            st.session_state[place] = i
+            with tab:
+                unfinished |= bool(draw(view))
+    return unfinished

@@ -45,12 +45,12 @@ def bars(values: Mapping[str, float], words: Mapping[str, str], title: str) -> k
 
 
 def against_context(
-    context: Array, held: Mapping[str, Array], weights: float, now: float
+    context: Array, caches: Mapping[str, Array], weights: float, now: float
 ) -> kit.Chart:
     """Cache of one sequence against context, log-log, with the weights as a reference line."""
     data: list[dict[str, Any]] = []
     rows: list[str] = []
-    for i, (name, series) in enumerate(held.items()):
+    for i, (name, series) in enumerate(caches.items()):
         colour, dash = kit.LINES[i % len(kit.LINES)]
         data.append({
             "type": "scatter", "mode": "lines", "x": context, "y": series / 1e9, "name": name,
@@ -60,8 +60,8 @@ def against_context(
             ),
         })  # fmt: skip
         rows.append(kit.key(text.plain_html(name), colour, "━━"))
-    low = min(float(np.min(series[series > 0])) for series in held.values()) / 1e9
-    high = max(weights, *(float(series[-1]) for series in held.values())) / 1e9
+    low = min(float(np.min(series[series > 0])) for series in caches.values()) / 1e9
+    high = max(weights, *(float(series[-1]) for series in caches.values())) / 1e9
     extent = [math.log10(low) - 0.1, math.log10(high) + 0.25]
     tokens = [4**i for i in range(5, 12) if context[0] <= 4**i <= context[-1]]
     layout = {

@@ -1,23 +1,25 @@
-"""What moves on the KV cache page: the chart against context and the metrics."""
+"""What the KV cache page shows, and how it moves at a scrubber's stops."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from calc import Model, Scenario, decode, memory, roofline
+from calc import Model, Scenario, decode, memory, roofline, variants
 from calc.scenario import FIELDS
-from calc.words import say
 from pages.ui.charts import kit, scrubber, sweeps
+from pages.ui.frame.page import Metrics, View
 from pages.ui.kv_cache import figures
-from pages.ui.writing import text
+from pages.ui.writing import written
+from presets import models
 
-METRICS = (
-    "kv_per_token", "kv_alone", "sequences_that_fit", "equal_reads", "attention_intensity",
-    "ridge_point",
-)  # fmt: skip
+WINDOW, SHARING, BESIDE = "kv-window", "kv-sharing", "kv-models"
+# Models drawn beside the variants, and how many may be.
+USUAL = ("deepseek-v3", "gemma-3-27b", "gpt-oss-120b")
+MOST = 6
 
 
 @dataclass(frozen=True)
@@ -25,52 +27,93 @@ class Curves:
     """Cache of one sequence against context for what is compared, and the scenario's weights."""
 
     context: sweeps.Array
-    held: Mapping[str, sweeps.Array]
+    caches: Mapping[str, sweeps.Array]
     weights: float
 
     @classmethod
     def of(cls, scenario: Scenario, drawn: Mapping[str, Model]) -> Curves:
-        """Computed once for all views."""
+        """Of some models in the scenario's format."""
         context = sweeps.contexts()
-        held = {name: one.kv_bytes(context, scenario.kv_format) for name, one in drawn.items()}
-        return cls(context, held, memory.weights(scenario))
+        caches = {name: one.kv_bytes(context, scenario.kv_format) for name, one in drawn.items()}
+        return cls(context, caches, memory.weights(scenario))
 
 
-def metrics(scenario: Scenario, largest: int) -> list[str]:
-    """The page's figures; `largest` is how many sequences fit."""
-    return [
-        text.kibibytes(scenario.model.kv_bytes_per_token(scenario.kv_format)),
-        text.si(float(memory.kv_per_sequence(scenario)), "B"),
-        text.count(largest),
-        say("batch {n}", n=text.significant(decode.kv_equals_weights_batch(scenario))),
-        text.intensity(sweeps.intensity(scenario)),
-        text.intensity(roofline.ridge_point(scenario.chip, scenario.compute_format)),
-    ]
+class KvCacheView(View):
+    """The model's cache, beside what each kind of attention would make of it."""
+
+    @cached_property
+    def plain(self) -> Scenario:
+        """The cache itself is the same in any layout; how many fit is not."""
+        return replace(self.scenario, fidelity="bound")
+
+    @cached_property
+    def largest(self) -> int:
+        """Sequences that fit."""
+        return int(memory.max_batch(self.scenario))
+
+    @cached_property
+    def window(self) -> int:
+        """Tokens that most layers see; 0 for all."""
+        return int(self.chosen(WINDOW, 0))
+
+    @cached_property
+    def sharing(self) -> int:
+        """Layers to one cache."""
+        return int(self.chosen(SHARING, 1))
+
+    @cached_property
+    def beside(self) -> Sequence[str]:
+        """Ids of the models that are drawn beside the variants."""
+        return tuple(self.chosen(BESIDE, USUAL)[:MOST])
+
+    @cached_property
+    def compared(self) -> Mapping[str, Model]:
+        """The model with each kind of attention."""
+        return variants.compare(self.scenario.model, window=self.window, sharing=self.sharing)
+
+    @cached_property
+    def curves(self) -> Curves:
+        """Of the variants and of the models beside them."""
+        own = self.scenario.model.id
+        beside = {models[id].name: models[id] for id in self.beside if id != own}
+        return Curves.of(self.plain, {**self.compared, **beside})
+
+    def context_chart(self) -> kit.Chart:
+        """Caches against context, with the scenario's marked."""
+        curves = self.curves
+        return figures.against_context(
+            curves.context, curves.caches, curves.weights, self.scenario.context
+        )
+
+    def frame(self) -> scrubber.Frame:
+        """What moves."""
+        return scrubber.Frame(
+            {"kv-context": self.context_chart()}, list(written.row(METRICS, self).values())
+        )
 
 
-def chart(scenario: Scenario, curves: Curves) -> kit.Chart:
-    """Caches against context, with the scenario's marked."""
-    return figures.against_context(curves.context, curves.held, curves.weights, scenario.context)
+METRICS: Metrics[KvCacheView] = {
+    "kv_per_token": lambda view: view.plain.model.kv_bytes_per_token(view.plain.kv_format),
+    "kv_alone": lambda view: float(memory.kv_per_sequence(view.plain)),
+    "sequences_that_fit": lambda view: view.largest,
+    "equal_reads": lambda view: decode.kv_equals_weights_batch(view.plain),
+    "attention_intensity": lambda view: sweeps.intensity(view.plain),
+    "ridge_point": lambda view: roofline.ridge_point(
+        view.scenario.chip, view.scenario.compute_format
+    ),
+}
 
 
-def by_context(laid_out: Scenario, compared: tuple[object, ...], curves: Curves) -> scrubber.Scrub:
-    """Scrubs the context.
+def by_context(view: KvCacheView) -> scrubber.Scrub:
+    """Scrubs the context along the curves that are drawn."""
+    field, s = FIELDS["context"], view.scenario
+    stops = scrubber.stops(field, 1024, view.curves.context[-1], s.context)
 
-    Parameters
-    ----------
-    laid_out : Scenario
-        With its layout, which decides how many sequences fit.
-    compared : tuple
-        What the curves depend on beside it.
-    """
-    field = FIELDS["context"]
-    stops = scrubber.stops(field, 1024, curves.context[-1], laid_out.context)
-
-    def family() -> Iterator[scrubber.View]:
-        largest = memory.max_batch(laid_out, np.array(stops, dtype=float))
+    def family() -> Iterator[scrubber.Frame]:
+        largest = memory.max_batch(s, np.array(stops, dtype=float))
         for length, fits in zip(stops, largest, strict=True):
-            moved = replace(laid_out, context=int(length), fidelity="bound")
-            yield scrubber.View({"kv-context": chart(moved, curves)}, metrics(moved, int(fits)))
+            moved = replace(s, context=int(length))
+            yield view.moved(moved, largest=int(fits), curves=view.curves).frame()
 
-    of = (replace(laid_out, context=1), compared)
-    return scrubber.Scrub(field, stops, laid_out.context, of, family)
+    of = (replace(s, context=1), (view.window, view.sharing, view.beside))
+    return scrubber.Scrub(field, stops, s.context, of, family)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from calc import Scenario, capacity, precision, quantization
 from calc.checkpoint import ROUTED
 from calc.explain import EXPLANATIONS
 from calc.words import marked, say
-from pages.ui.writing import tables, text
+from pages.ui.writing import tables, text, written
 from presets import formats
 
 LABELS = {
@@ -20,14 +20,14 @@ LABELS = {
 }
 
 # The figures, by the ids of their explanations.
-_ROWS: Mapping[str, tuple[str, Callable[[float], str]]] = {
-    "weight_read": ("weight_read", lambda v: text.si(v, "s")),
-    "linear_compute": ("linear_compute", lambda v: text.si(v, "s")),
-    "kv_read": ("kv_read", lambda v: text.si(v, "s")),
-    "compute_bound_batch": ("critical_batch", lambda v: text.count(v // 1)),
-    "max_batch": ("max_batch", text.count),
-    "step_time": ("step_time", lambda v: text.si(v, "s")),
-    "throughput_per_chip": ("throughput_per_chip", text.rate),
+_ROWS: Mapping[str, str] = {
+    "weight_read": "weight_read",
+    "linear_compute": "linear_compute",
+    "kv_read": "kv_read",
+    "compute_bound_batch": "critical_batch",
+    "max_batch": "max_batch",
+    "step_time": "step_time",
+    "throughput_per_chip": "throughput_per_chip",
 }
 EXPLAINED = tuple(_ROWS)
 
@@ -47,13 +47,14 @@ def moves(
 ) -> str:
     """What each switch moves: the figure then with its change, a dash where nothing moves."""
     rows = []
-    for id, (name, shown) in _ROWS.items():
+    for id, name in _ROWS.items():
         before = getattr(now, name)
-        cells = [shown(before)]
+        cells = [written.quantity(id, before)]
         for moved in then.values():
             after = getattr(moved, name)
             change = text.change(after, before)
-            words = f"{shown(after)} ({change})" if change else shown(after)
+            words = written.quantity(id, after)
+            words = f"{words} ({change})" if change else words
             cells.append(text.plain(words) if precision.differ(after, before) else "–")
         rows.append([say(EXPLANATIONS[id].label), *cells])
     heads = [

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from calc import Scenario, cost, decode, prefill
 from calc.layout import Layout
 from calc.words import say
+from pages.ui.frame.section import Item
 from pages.ui.writing import text
-
-
-@dataclass(frozen=True)
-class Item:
-    """One line to fix: what is known of it, as Markdown, and what is to be filled in."""
-
-    title: str
-    known: str
-    blanks: tuple[str, ...]
 
 
 def filled(s: Scenario, values: Mapping[str, Any]) -> list[Item]:

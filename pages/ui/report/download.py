@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
+from typing import Any
 
 import streamlit as st
 
 from calc import Scenario
 from calc.words import say
 from pages.ui.frame import language, link
-from pages.ui.report import exhibits, report
-from pages.ui.serving import traces, view
+from pages.ui.frame.page import Page
+from pages.ui.report import report
 
 
-def control(scenario: Scenario) -> None:
+def control(scenario: Scenario, pages: Sequence[Page[Any]]) -> None:
     """The report as HTML and the sweep as CSV."""
     with st.popover(
         say("Report"), icon=":material/description:", key="report", on_change="rerun"
@@ -26,7 +26,7 @@ def control(scenario: Scenario) -> None:
         name = f"inference-ledger-{scenario.model.id}-{day.isoformat()}"
         st.download_button(
             say("Report, HTML"),
-            _report(scenario, day),
+            _report(scenario, pages, day),
             f"{name}.html",
             "text/html",
             on_click="ignore",
@@ -49,17 +49,13 @@ def control(scenario: Scenario) -> None:
         )
 
 
-def _report(scenario: Scenario, day: date) -> Callable[[], str]:
+def _report(scenario: Scenario, pages: Sequence[Page[Any]], day: date) -> Callable[[], str]:
     """Makes the report later, in a thread that knows nothing of this session."""
-    values = link.widget_values()
-    subject = replace(
-        exhibits.Subject.of(scenario),
-        service=view.later(scenario, values, traces.given()),
-    )
-    url, reader = link.explicit_url(), language.current()
+    values, url, reader = link.widget_values(), link.explicit_url(), language.current()
+    seen = [(page, page.later(scenario)) for page in pages]
 
     def make() -> str:
         language.speak(reader)
-        return report.html(subject, values, url, day)
+        return report.html(scenario, values, seen, url, day)
 
     return make

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -11,8 +13,8 @@ from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.charts.component import registered
 from pages.ui.frame import link
+from pages.ui.frame.page import Page
 from pages.ui.frame.presentation import SLIDE, VIEW
-from pages.ui.report import exhibits
 from pages.ui.writing import tables
 
 _KEYS = "present-keys"
@@ -34,12 +36,18 @@ def wanted() -> bool:
     return bool(st.session_state.get(VIEW.key, st.query_params.get(VIEW.key)) == "present")
 
 
-def show(scenario: Scenario) -> None:
+def show(scenario: Scenario, pages: Iterable[Page[Any]]) -> None:
     """The slide that the link names."""
     st.html(_STYLE)
     link.notices()
-    subject = exhibits.Subject.of(scenario)
-    offered = subject.offered()
+    slides = {
+        exhibit.key: (exhibit, view)
+        for page in pages
+        for view in [page.slide(scenario)]
+        for exhibit in page.exhibits
+        if exhibit.offered(view)
+    }
+    offered = list(slides)
     if st.query_params.get(SLIDE.key, offered[0]) not in offered:
         st.caption(say("Nothing is pinned, so there is nothing to compare."))
     with st.container(
@@ -47,12 +55,12 @@ def show(scenario: Scenario) -> None:
     ):
         id = link.option(SLIDE, offered)
         st.button(say("Close"), key="present-close", on_click=_close, type="tertiary")
-    entry = exhibits.EXHIBITS[id]
-    shown = entry.build(subject)
-    st.title(say(entry.title), anchor=False)
+    exhibit, view = slides[id]
+    st.title(say(exhibit.title), anchor=False)
     with st.container(key="present-sentence"):
-        st.markdown(shown.sentence)
-    if shown.chart:
+        st.markdown(exhibit.sentence(view))
+    shown = exhibit.shown(view)
+    if shown:
         kit.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
     st.caption(tables.summary(scenario))
     registered(_SCRIPT)(key=_KEYS, on_pressed_change=lambda: _pressed(offered))

@@ -13,7 +13,7 @@ from calc import serving
 from calc.serving import Run, Service, State
 from calc.words import marked, say
 from pages.ui.charts import kit
-from pages.ui.serving.view import Loads, Outcome, name
+from pages.ui.serving.simulations import Loads, Outcome, name
 from pages.ui.writing import palette
 
 Array = NDArray[np.float64]

@@ -11,16 +11,15 @@ from calc import Scenario, serving
 from calc.serving import Service
 from calc.words import say
 from pages.ui.charts import kit
-from pages.ui.serving import figures, words
-from pages.ui.serving import view as service_view
-from pages.ui.serving.view import View
+from pages.ui.serving import figures, simulations, words
+from pages.ui.serving.simulations import Simulated
 from pages.ui.writing import text
 
 
-def tab(scenario: Scenario, values: Mapping[str, Any], view: View) -> bool:
+def tab(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> bool:
     """Draw what is known of the sweep; whether there is more to come."""
     try:
-        loads = service_view.loads(scenario, values, view)
+        loads = simulations.loads(scenario, values, simulated)
     except serving.ServingError as error:
         st.markdown(text.plain(str(error)))
         return False
@@ -30,8 +29,8 @@ def tab(scenario: Scenario, values: Mapping[str, Any], view: View) -> bool:
             st.button(
                 say("Go on") if loads.stopped else say("Stop"), key="load-stop", on_click=loads.stop
             )
-    st.markdown(words.knees(loads, view.setup.limits))
-    limits = view.setup.limits
+    limits, now = simulated.setup.limits, simulated.traffic.rate
+    st.markdown(words.knees(loads, limits))
     charts: Mapping[str, tuple[Callable[[Service], float], str, float, str]] = {
         "ttft": (
             lambda one: one.ttft.percentiles[99], say("p99 TTFT (s)"), limits.ttft,
@@ -49,7 +48,7 @@ def tab(scenario: Scenario, values: Mapping[str, Any], view: View) -> bool:
     with st.grid(len(charts), min_column_width=300):
         for name, (of, title, limit, alt) in charts.items():
             kit.show(
-                figures.load(loads, of, title, now=view.traffic.rate, limit=limit, log=limit > 0),
+                figures.load(loads, of, title, now=now, limit=limit, log=limit > 0),
                 key=f"load-{name}",
                 alt=alt,
             )

@@ -1,288 +1,78 @@
-"""The simulations of the Serving page: run once for a scenario and setup, kept while both stay."""
+"""What the Serving page shows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-
 from calc import Scenario, serving
-from calc.serving import Run, Service, Setup, Traffic
-from calc.words import marked, say
-from pages.ui.frame import language
-from pages.ui.writing import text
-
-LABELS = {
-    "static": marked("static"),
-    "dynamic": marked("dynamic"),
-    "continuous": marked("continuous"),
-    "chunked": marked("chunked prefill"),
-    "disaggregated": marked("disaggregated"),
-}
-# How far from the present rate the load sweep goes, and in how many steps.
-_SWEPT = np.geomspace(0.25, 4.0, 9)
-_MOST_SWEPT = 400
-_MOST_DRAWN = 4
-# Requests and chunks over all policies from which a bar is worth its place.
-_LONG = 10_000
-_KEPT, _SWEEP = "_service", "_load"
+from calc.words import say
+from pages.ui.frame import link
+from pages.ui.frame.page import View
+from pages.ui.serving import simulations, traces, words
+from pages.ui.serving.simulations import Outcome, Simulated
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """One policy: its run and its figures."""
+@dataclass(frozen=True, eq=False)
+class ServingView(View):
+    """A service: simulated when a part first asks.
 
-    run: Run
-    figures: Service
+    Parameters
+    ----------
+    values : mapping
+        The settings as the controls hold them.
+    simulate : callable
+        Gives what each policy made of the traffic, or raises a ServingError.
+    """
 
+    values: Mapping[str, Any]
+    simulate: Callable[[], Simulated]
 
-@dataclass(frozen=True)
-class View:
-    """The traffic and what each policy made of it."""
+    @classmethod
+    def here(cls, scenario: Scenario, choices: Mapping[Any, Any]) -> ServingView:
+        """In a session, which keeps what is known, shows how far it is, and may stop it."""
+        values = link.widget_values()
+        return cls(
+            scenario, choices, values, lambda: simulations.here(scenario, values, traces.given())
+        )
 
-    traffic: Traffic
-    setup: Setup
-    outcomes: Mapping[str, Outcome]
-    problems: Mapping[str, str]
-    independent: bool = True
+    @classmethod
+    def detached(cls, scenario: Scenario) -> ServingView:
+        """Where there will be no session, from what this one knows."""
+        values = link.widget_values()
+        return cls(scenario, {}, values, simulations.later(scenario, values, traces.given()))
+
+    @cached_property
+    def _found(self) -> tuple[Simulated | None, str]:
+        try:
+            return self.simulate(), ""
+        except serving.ServingError as error:
+            return None, str(error)
+
+    @property
+    def simulated(self) -> Simulated | None:
+        """The traffic and what came of it; none where there can be no service."""
+        return self._found[0]
 
     @property
     def shown(self) -> Outcome | None:
         """The policy whose requests are drawn."""
-        return self.outcomes.get(self.setup.shown)
-
-
-def name(id: str) -> str:
-    """A policy as it is called."""
-    return say(LABELS[id])
-
-
-def view(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -> View:
-    """Simulate what the controls ask for; a long one shows what is done, and can be stopped.
-
-    Raises
-    ------
-    ServingError
-        If traffic or setup cannot be.
-    """
-    found = st.session_state.get(_KEPT)
-    of = _asked(scenario, values, trace)
-    if found is None or found.of != of:
-        found = st.session_state[_KEPT] = _begun(of, scenario, values, trace)
-    _simulate(scenario, found)
-    return found.view()
-
-
-def later(
-    scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None
-) -> Callable[[], View]:
-    """What simulates where there is no page, from what this session knows already.
-
-    Raises
-    ------
-    ServingError
-        If traffic or setup cannot be; by what is returned.
-    """
-    kept, of = st.session_state.get(_KEPT), _asked(scenario, values, trace)
-
-    @cache
-    def make() -> View:
-        found = (
-            replace(kept, outcomes={**kept.outcomes}, problems={**kept.problems})
-            if kept is not None and kept.of == of
-            else _begun(of, scenario, values, trace)
-        )
-        clock = _clock(scenario, found.traffic, found.setup)
-        for policy in found.left:
-            _run(scenario, found, policy, clock, None)
-        return found.view()
-
-    return make
-
-
-def _begun(of: Any, scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -> _Found:
-    """Nothing simulated yet."""
-    independent = trace is None and values["arrivals"] == "poisson" and values["turns"] == 1
-    traffic = trace or serving.requested(values, scenario)
-    return _Found(of, traffic, serving.setup(values, scenario), independent)
-
-
-def _asked(scenario: Scenario, values: Mapping[str, Any], traffic: Traffic | None) -> Any:
-    """All that a simulation depends on; the scenario's own batch and context are no part of it."""
-    chosen = {one.name: values[one.name] for one in serving.asked.FIELDS}
-    return replace(scenario, batch=1, context=1), chosen, id(traffic), language.current()
-
-
-@dataclass
-class _Found:
-    """What is known so far of one scenario and setup."""
-
-    of: Any
-    traffic: Traffic
-    setup: Setup
-    independent: bool
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-    problems: dict[str, str] = field(default_factory=dict)
-    stopped: bool = False
+        return self.simulated.shown if self.simulated else None
 
     @property
-    def left(self) -> list[str]:
-        """Policies not yet simulated, the one that is shown first."""
-        known = {*self.outcomes, *self.problems}
-        order = sorted(self.setup.deployments, key=lambda id: id != self.setup.shown)
-        return [id for id in order if id not in known]
-
-    def view(self) -> View:
-        """As far as it is known, in the order of the policies."""
-        known = {id: self.outcomes[id] for id in self.setup.deployments if id in self.outcomes}
-        return View(self.traffic, self.setup, known, self.problems, self.independent)
-
-    def stop(self) -> None:
-        """Leave the rest out."""
-        self.stopped = True
-
-    def go_on(self) -> None:
-        """Simulate the rest after all."""
-        self.stopped = False
-
-
-def _simulate(scenario: Scenario, found: _Found) -> None:
-    left, of = found.left, len(found.setup.deployments)
-    if found.stopped and left:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            names = text.listed(map(name, left))
-            st.caption(say("Stopped before {policies}.", policies=names), width="content")
-            st.button(say("Go on"), key="service-go-on", on_click=found.go_on)
-        return
-    place = st.empty()
-    clock = _clock(scenario, found.traffic, found.setup)
-    for policy in left:
-        told = None
-        if _work(found.traffic, scenario) * of > _LONG:
-            told = _progress(place, found, (of - len(found.left)) / of, name(policy))
-        _run(scenario, found, policy, clock, told)
-    place.empty()
-
-
-def _run(
-    scenario: Scenario,
-    found: _Found,
-    policy: str,
-    clock: serving.Clock,
-    told: Callable[[float], None] | None,
-) -> None:
-    """Simulate one policy; `told` is called with the share that is done."""
-    try:
-        run = serving.simulate(
-            scenario, found.traffic, found.setup.deployments[policy], memory=found.setup.memory,
-            relief=found.setup.relief, prefix=found.setup.prefix, clock=clock, progress=told,
-        )  # fmt: skip
-    except serving.ServingError as error:
-        found.problems[policy] = str(error)
-    else:
-        found.outcomes[policy] = Outcome(run, serving.summary(run, found.setup.limits))
-
-
-def _progress(
-    place: DeltaGenerator, found: _Found, done: float, label: str
-) -> Callable[[float], None]:
-    """A bar and a way to stop, and what a simulation calls with the share that is done."""
-    with place.container(horizontal=True, vertical_alignment="center"):
-        bar = st.empty()
-        st.button(say("Stop"), key=f"service-stop-{label}", on_click=found.stop)
-    each = 1 / len(found.setup.deployments)
-
-    # Drawing is also where Streamlit lets a click end this run.
-    def told(share: float) -> None:
-        bar.progress(min(done + share * each, 1.0), say("Simulating: {policy}", policy=label))
-
-    return told
-
-
-def _work(traffic: Traffic, scenario: Scenario) -> float:
-    """Events that a simulation may take, roughly: requests, and the chunks of their prompts."""
-    return len(traffic) + float(traffic.prompt.sum()) / (20 * scenario.chunk)
-
-
-def _clock(scenario: Scenario, traffic: Traffic, setup: Setup) -> serving.Clock:
-    slots = max(one.batching.slots for one in setup.deployments.values())
-    return serving.clock_for(scenario, traffic, slots)
-
-
-@dataclass
-class Loads:
-    """Figures of each policy at each rate, as far as they are known [request/s]."""
-
-    of: Any
-    traffic: Traffic
-    rates: tuple[float, ...]
-    figures: dict[str, list[Service]]
-    stopped: bool = False
+    def answered(self) -> bool:
+        """Whether there is a latency to draw."""
+        return self.shown is not None and bool(self.shown.run.finished.any())
 
     @property
-    def done(self) -> float:
-        """Share of the rates that are known."""
-        return min(map(len, self.figures.values()), default=0) / len(self.rates)
-
-    def knee(self, policy: str) -> float:
-        """Highest rate that a policy serves within the limits; nan if none."""
-        known = self.figures[policy]
-        return serving.knee(self.rates[: len(known)], [one.good_share for one in known])
-
-    def stop(self) -> None:
-        """Go no further, or go on."""
-        self.stopped = not self.stopped
-
-
-def loads(scenario: Scenario, values: Mapping[str, Any], view: View) -> Loads:
-    """The load sweep, one rate further at each call until it is done or stopped.
-
-    Raises
-    ------
-    ServingError
-        If the traffic has no rate to change.
-    """
-    of = _asked(scenario, values, view.traffic)
-    kept: Loads | None = st.session_state.get(_SWEEP)
-    if kept is None or kept.of != of:
-        traffic = view.traffic.upto(_MOST_SWEPT)
-        rates = tuple(float(rate) for rate in traffic.rate * _SWEPT)
-        kept = Loads(of, traffic, rates, {id: [] for id in _best(view)})
-        st.session_state[_SWEEP] = kept
-    if kept.stopped or kept.done == 1:
-        return kept
-    clock = _clock(scenario, kept.traffic, view.setup)
-    rate = kept.rates[round(kept.done * len(kept.rates))]
-    for policy, known in kept.figures.items():
-        [point] = serving.load_sweep(
-            scenario, kept.traffic, view.setup.deployments[policy], [rate],
-            memory=view.setup.memory, relief=view.setup.relief, prefix=view.setup.prefix,
-            clock=clock,
-        )  # fmt: skip
-        known.append(serving.summary(point.run, view.setup.limits))
-    return kept
-
-
-def _best(view: View) -> list[str]:
-    """As many policies as a chart tells apart: the one that is shown, and those that do best."""
-    order = sorted(
-        view.outcomes,
-        key=lambda id: (id != view.setup.shown, -view.outcomes[id].figures.good),
-    )
-    chosen = order[:_MOST_DRAWN]
-    return [id for id in view.outcomes if id in chosen]
-
-
-def seconds(value: float) -> str:
-    """A latency; that of a request that never came is said to be none."""
-    if np.isnan(value):
-        return text.unknown()
-    if np.isinf(value):
-        return say("it never came")
-    # Nobody reads kiloseconds.
-    return text.si(value, "s") if value < 1000 else say("{n} s", n=text.significant(value))
+    def verdict(self) -> str:
+        """How many requests are answered in time, or why none can be."""
+        if self.simulated is None:
+            return words.cannot(self._found[1])
+        if self.shown is None:
+            policy = self.simulated.setup.shown
+            stopped = say("Its simulation was stopped.")
+            return words.cannot(self.simulated.problems.get(policy, stopped))
+        return words.verdict(self.simulated, self.shown)

@@ -10,7 +10,7 @@ import streamlit as st
 from calc import serving
 from calc.serving import Limits, Service, Traffic
 from calc.words import marked, say
-from pages.ui.serving.view import Loads, Outcome, View, name, seconds
+from pages.ui.serving.simulations import Loads, Outcome, Simulated, name, seconds
 from pages.ui.writing import sortable, text
 
 
@@ -19,22 +19,22 @@ def cannot(reason: str) -> str:
     return say("**This cannot be served.** {reason}", reason=text.plain(reason))
 
 
-def verdict(view: View, shown: Outcome) -> str:
+def verdict(simulated: Simulated, shown: Outcome) -> str:
     """How many of the requests were answered in time, and what the best policy would do."""
-    limits, figures = view.setup.limits, shown.figures
-    count = len(view.traffic)
+    limits, figures = simulated.setup.limits, shown.figures
+    count = len(simulated.traffic)
     sentence = say(
         "Of {requests} **{policy}** batching answers **{good}** with a first token within {ttft} "
         "and a token every {tpot}: a goodput of **{goodput} requests/s**.",
         requests=_requests(count),
-        policy=name(view.setup.shown),
+        policy=name(simulated.setup.shown),
         good=text.percent(figures.good / count),
         ttft=text.si(limits.ttft, "s"),
         tpot=text.si(limits.tpot, "s"),
         goodput=text.significant(figures.goodput),
     )
-    best = max(view.outcomes, key=lambda id: view.outcomes[id].figures.good)
-    better = view.outcomes[best].figures.good - figures.good
+    best = max(simulated.outcomes, key=lambda id: simulated.outcomes[id].figures.good)
+    better = simulated.outcomes[best].figures.good - figures.good
     other = (
         say(
             "{policy} would answer {n:,} more within both limits.",
@@ -159,12 +159,16 @@ _PAIRS: Mapping[str, tuple[str, Callable[[float], str]]] = {
 }
 
 
-def closed_forms(view: View) -> dict[str, list[str]]:
+def closed_forms(simulated: Simulated) -> dict[str, list[str]]:
     """What theory says beside what the simulation gave."""
-    runs = {id: outcome.run for id, outcome in view.outcomes.items()}
-    slots = view.setup.deployments["static"].batching.slots
+    runs = {id: outcome.run for id, outcome in simulated.outcomes.items()}
+    slots = simulated.setup.deployments["static"].batching.slots
     pairs = serving.theory.beside(
-        runs, view.setup.shown, view.setup.memory, slots, independent=view.independent
+        runs,
+        simulated.setup.shown,
+        simulated.setup.memory,
+        slots,
+        independent=simulated.independent,
     )
     return {
         say("Quantity"): [say(_PAIRS[id][0]) for id in pairs],

@@ -1,23 +1,20 @@
-"""What moves on the Speculation page: charts and metrics, now and at other acceptances."""
+"""What the Speculation page shows, and how it moves at other acceptances."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from calc import Scenario, roofline, speculative
 from calc.scenario import FIELDS
 from calc.speculative import Cycle
-from pages.ui.charts import scrubber, sweeps
+from pages.ui.charts import kit, scrubber, sweeps
+from pages.ui.frame.page import Metrics, View
 from pages.ui.speculative import figures
-from pages.ui.writing import text
-
-METRICS = (
-    "speedup_here", "speedup_free", "tokens_per_check", "best_length_here", "best_length_free",
-    "free_batch",
-)  # fmt: skip
+from pages.ui.writing import written
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class Timed:
 
     @classmethod
     def of(cls, scenario: Scenario) -> Timed:
-        """Timed once for all views."""
+        """Timed once for all acceptances."""
         free = speculative.free_batch(scenario, roofline.compute_bound_batch(scenario))
         batches = sweeps.batches(scenario, free)
         return cls(
@@ -51,64 +48,92 @@ class Timed:
         )
 
 
-def best_here(timed: Timed, alpha: float) -> int:
-    """Draft length that pays most at this batch."""
-    return sweeps.best(timed.by_length.accepting(alpha).speedup)
+class SpeculationView(View):
+    """What drafting gains at the scenario's acceptance."""
 
+    @cached_property
+    def timed(self) -> Timed:
+        """How long drafting and verifying take."""
+        return Timed.of(self.scenario)
 
-def view(scenario: Scenario, timed: Timed) -> scrubber.View:
-    """Charts and metrics at the scenario's acceptance."""
-    alpha = scenario.acceptance
-    cycle = timed.here.accepting(alpha)
-    by_length = timed.by_length.accepting(alpha).speedup
-    free = speculative.speedup(alpha, sweeps.DRAFTED, timed.ratio)
-    best = sweeps.best(free)
-    charts = {
-        "speed-batch": figures.against_batch(
-            timed.batches,
+    @property
+    def acceptance(self) -> float:
+        """Of a drafted token."""
+        return self.scenario.acceptance
+
+    @cached_property
+    def cycle(self) -> Cycle:
+        """Drafting once and verifying once."""
+        return self.timed.here.accepting(self.acceptance)
+
+    @cached_property
+    def by_length(self) -> sweeps.Array:
+        """Speed-up over draft lengths at this batch."""
+        return self.timed.by_length.accepting(self.acceptance).speedup
+
+    @cached_property
+    def free_by_length(self) -> sweeps.Array:
+        """The same if verifying were free."""
+        return speculative.speedup(self.acceptance, sweeps.DRAFTED, self.timed.ratio)
+
+    @property
+    def best_here(self) -> int:
+        """The draft length that pays most at this batch."""
+        return sweeps.best(self.by_length)
+
+    def batch_chart(self) -> kit.Chart:
+        """Speed-up against batch."""
+        return figures.against_batch(
+            self.timed.batches,
             {
-                name: (over.accepting(alpha).speedup, largest)
-                for name, (over, largest) in timed.by_context.items()
+                name: (over.accepting(self.acceptance).speedup, largest)
+                for name, (over, largest) in self.timed.by_context.items()
             },
-            now=(scenario.batch, float(cycle.speedup)),
-            free=timed.free,
-        ),
-        "speed-length": figures.against_length(
+            now=(self.scenario.batch, float(self.cycle.speedup)),
+            free=self.timed.free,
+        )
+
+    def length_chart(self) -> kit.Chart:
+        """Speed-up against draft length."""
+        return figures.against_length(
             sweeps.DRAFTED,
-            free,
-            by_length,
-            best=best,
-            best_real=sweeps.best(by_length),
-            batch=scenario.batch,
-        ),
-    }
-    return scrubber.View(
-        charts,
-        [
-            text.times(float(cycle.speedup)),
-            text.times(float(speculative.speedup(alpha, scenario.n_draft, timed.ratio))),
-            text.significant(float(cycle.tokens)),
-            _best(sweeps.best(by_length), by_length),
-            _best(best, free),
-            text.count(timed.free // 1),
-        ],
-    )
+            self.free_by_length,
+            self.by_length,
+            best=sweeps.best(self.free_by_length),
+            best_real=self.best_here,
+            batch=self.scenario.batch,
+        )
+
+    def frame(self) -> scrubber.Frame:
+        """What moves."""
+        charts = {"speed-batch": self.batch_chart(), "speed-length": self.length_chart()}
+        return scrubber.Frame(charts, list(written.row(METRICS, self).values()))
 
 
-def _best(length: int, speed: sweeps.Array) -> str:
+def _best(speed: sweeps.Array) -> float:
     """A best draft length, where anything is known."""
-    return text.at_least(length) if np.isfinite(speed).any() else text.unknown()
+    return sweeps.best(speed) if np.isfinite(speed).any() else np.nan
 
 
-def by_acceptance(scenario: Scenario, timed: Timed) -> scrubber.Scrub:
+METRICS: Metrics[SpeculationView] = {
+    "speedup_here": lambda view: float(view.cycle.speedup),
+    "speedup_free": lambda view: float(
+        speculative.speedup(view.acceptance, view.scenario.n_draft, view.timed.ratio)
+    ),
+    "tokens_per_check": lambda view: float(view.cycle.tokens),
+    "best_length_here": lambda view: _best(view.by_length),
+    "best_length_free": lambda view: _best(view.free_by_length),
+    "free_batch": lambda view: view.timed.free,
+}
+
+
+def by_acceptance(view: SpeculationView) -> scrubber.Scrub:
     """Scrubs the acceptance; every cycle is timed once for all of it."""
-    field = FIELDS["acceptance"]
-    stops = scrubber.stops(field, 0.0, 1.0, scenario.acceptance)
+    field, s = FIELDS["acceptance"], view.scenario
+    stops = scrubber.stops(field, 0.0, 1.0, s.acceptance)
 
-    def family() -> Iterator[scrubber.View]:
+    def family() -> Iterator[scrubber.Frame]:
         for alpha in stops:
-            yield view(replace(scenario, acceptance=alpha), timed)
+            yield view.moved(replace(s, acceptance=alpha), timed=view.timed).frame()
 
-    return scrubber.Scrub(
-        field, stops, scenario.acceptance, replace(scenario, acceptance=0.5), family
-    )
+    return scrubber.Scrub(field, stops, s.acceptance, replace(s, acceptance=0.5), family)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 
 from calc.words import say
@@ -141,25 +141,6 @@ def change(new: float, old: float) -> str:
 
 # Smallest logarithm of a ratio that is called a change: what `change` rounds to nothing.
 UNMOVED = 5e-4
-
-_FIGURES: Mapping[str, Callable[[float], str]] = {
-    "step_time": lambda value: si(value, "s"),
-    "throughput_per_chip": rate,
-    "usd_per_million_tokens": usd,
-    "max_batch": count,
-}
-
-
-def figure(name: str, value: float) -> str:
-    """A figure that levers are compared by (`aims.AIMS`)."""
-    return _FIGURES[name](value)
-
-
-def moved(name: str, before: float, after: float) -> str:
-    """Such a figure before and after, and its change in per cent where there is one."""
-    words = f"{figure(name, before)} → {figure(name, after)}"
-    shift = change(after, before)
-    return f"{words} ({shift})" if shift else words
 
 
 def kibibytes(value: float) -> str:

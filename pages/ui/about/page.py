@@ -1,0 +1,113 @@
+"""The About page: method, nomenclature, and where every figure comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from calc.explain import EXPLANATIONS
+from calc.words import marked, say
+from pages.ui.about import words
+from pages.ui.frame import sidebar
+from pages.ui.frame.page import Page, View
+from pages.ui.frame.section import Section, Table
+from pages.ui.writing import explained, tables, text
+
+
+def method(view: View) -> None:
+    """How the step comes about, and what is counted."""
+    st.header(say("Method"), anchor=False)
+    st.markdown(say(words.INTRODUCTION))
+    bound = EXPLANATIONS["step_time"]
+    st.latex(f"{bound.symbol} = {bound.build(view.scenario).latex()}")
+    st.markdown(say(words.METHOD))
+
+
+def nomenclature(view: View) -> None:
+    """Every symbol."""
+    st.header(say("Nomenclature"), anchor=False)
+    # Symbols stand over their boxes by a hair: without this each cell would scroll, out of reach of
+    # keys.
+    st.html(
+        "<style>[data-testid=stTable] [data-testid=stMarkdownContainer] { overflow: visible; }"
+        "</style>"
+    )
+    st.table(explained.nomenclature(view.scenario), hide_index=True)
+
+
+def chip(view: View) -> None:
+    """The chip's figures and their sources."""
+    shown = view.scenario.chip
+    st.header(say("Figures of this chip"), anchor=False)
+    st.markdown(f"**{text.plain(shown.name)}**, {text.plain(shown.topology)}")
+    facts = _chip(view)
+    st.table(tables.table(facts.head, facts.rows), hide_index=True)
+    for note in shown.notes:
+        st.caption(text.plain(note))
+
+
+def model(view: View) -> None:
+    """The model's figures and their sources."""
+    shown = view.scenario.model
+    st.header(say("Figures of this model"), anchor=False)
+    st.markdown(f"**{text.plain(shown.name)}**")
+    facts = _model(view)
+    st.markdown(tables.markdown(facts.head, facts.rows))
+    st.caption(text.plain(_sources(view)))
+    if shown.note:
+        st.caption(text.plain(shown.note))
+
+
+def _chip(view: View) -> Table:
+    head = [say("Figure"), say("Value"), say("Source")]
+    return Table(head, tables.chip_facts(view.scenario.chip))
+
+
+def _model(view: View) -> Table:
+    return Table([say("Figure"), say("Value")], tables.model_facts(view.scenario))
+
+
+def _sources(view: View) -> str:
+    return say("Sources: {sources}", sources="; ".join(view.scenario.model.sources))
+
+
+def literature(view: View) -> None:
+    """What the method is taken from."""
+    st.header(say("Literature"), anchor=False)
+    st.markdown(say(words.SOURCES))
+
+
+def sections(view: View) -> Iterator[Section]:
+    """What is assumed of the chip and of the model, with sources."""
+    shown, used = view.scenario.model, view.scenario.chip
+    said = [text.plain(_sources(view))]
+    if shown.assumptions:
+        assumed = text.plain(text.clauses(shown.assumptions))
+        said.append(say("Assumed: {assumptions}.", assumptions=assumed))
+    if shown.note:
+        said.append(text.plain(shown.note))
+    yield Section(
+        say("Assumptions: {chip}", chip=text.plain(used.name)),
+        [text.plain(note) for note in used.notes],
+        _chip(view),
+    )
+    yield Section(say("Assumptions: {model}", model=text.plain(shown.name)), said, _model(view))
+
+
+PAGE = Page(
+    name="about",
+    title=marked("About"),
+    question=marked("About the ledger"),
+    view=View,
+    groups=(sidebar.MODEL, sidebar.HARDWARE),
+    unused=("n_chips", "usable_memory"),
+    parts={
+        "method": method,
+        "nomenclature": nomenclature,
+        "chip": chip,
+        "model": model,
+        "literature": literature,
+    },
+    sections=sections,
+)

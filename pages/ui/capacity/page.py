@@ -1,0 +1,99 @@
+"""The Capacity page: what is resident, topologies, every chip, replicas on devices."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc.words import marked, say
+from pages.ui.capacity import figures, packing, tables, words
+from pages.ui.capacity.view import METRICS, CapacityView
+from pages.ui.charts import kit
+from pages.ui.frame import draw, sidebar
+from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.writing import layout, text
+from pages.ui.writing import tables as shared
+
+QUESTION = marked("Does it fit, and on how many?")
+
+
+def head(view: CapacityView) -> None:
+    """The answer, what to know beside it, and its figures."""
+    answer = words.verdict(view.scenario, view.ledger, view.fewest, *view.topologies[0])
+    draw.head(answer, layout.caveats(view.scenario))
+    draw.metrics(METRICS, view)
+
+
+def by_context(view: CapacityView) -> Shown:
+    """Sequences that fit against context."""
+    return Shown(
+        figures.against_context(view.scenario, view.largest, view.crossing),
+        say("Sequences that memory holds against context; {n:,} at this context.", n=view.largest),
+    )
+
+
+def charts(view: CapacityView) -> None:
+    """What fills the memory, and how much context leaves room for."""
+    with st.grid(2, min_column_width=400):
+        kit.show(
+            figures.resident(view.ledger, view.scenario.n_chips),
+            key="capacity-resident",
+            alt=say(
+                "What fills the memory of all chips and of one: {parts}.",
+                parts=text.quantities(view.ledger.parts(), "B"),
+            ),
+        )
+        by_context(view).draw("capacity-context")
+
+
+def topologies(view: CapacityView) -> None:
+    """The smallest slices, and their doubles."""
+    st.table(tables.topologies(view.topologies), hide_index=True)
+    st.caption(
+        say(
+            "Each slice filled with sequences of {context:,} tokens; requests generate "
+            "{output:,} tokens. Doubled: the next slice with at least twice the chips.",
+            context=view.scenario.context,
+            output=view.scenario.output,
+        )
+    )
+
+
+def every_chip(view: CapacityView) -> None:
+    """The scenario on all other kinds."""
+    st.caption(say("This batch and context on the fewest chips of every kind, as one group."))
+    tables.every_chip(view.scenario)
+
+
+def replicas(view: CapacityView) -> None:
+    """Replicas of several models on a pool of devices."""
+    packing.section()
+
+
+def room(view: CapacityView) -> str:
+    """What the memory holds."""
+    return text.sentences(
+        shared.memory_sentence(view.ledger),
+        say(
+            "It holds **{n:,}** sequences of {tokens:,} tokens.",
+            n=view.largest,
+            tokens=view.scenario.context,
+        ),
+    )
+
+
+PAGE = Page(
+    name="capacity",
+    title=marked("Capacity"),
+    question=QUESTION,
+    view=CapacityView,
+    groups=(*sidebar.COMMON, sidebar.PREFILL),
+    unused=("prompt", "mfu"),
+    parts={"head": head, "charts": charts},
+    tabs={
+        marked("Smallest topologies"): topologies,
+        marked("Every chip"): every_chip,
+        marked("Replica packing"): replicas,
+    },
+    metrics=METRICS,
+    exhibits=(Exhibit("capacity", QUESTION, room, by_context),),
+)

@@ -1,0 +1,74 @@
+"""The Cost page: prices of tokens and requests, and what the chips get done for them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc.words import marked, say
+from pages.ui.charts import kit
+from pages.ui.cost import figures, tables, words
+from pages.ui.cost.view import METRICS, CostView
+from pages.ui.frame import draw, sidebar
+from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.writing import text
+
+QUESTION = marked("What does a million tokens cost?")
+
+
+def verdict(view: CostView) -> str:
+    """The answer."""
+    return words.verdict(view.scenario, view.step, view.prompts)
+
+
+def head(view: CostView) -> None:
+    """The answer and its figures."""
+    draw.head(verdict(view))
+    draw.metrics(METRICS, view)
+
+
+def price(view: CostView) -> Shown:
+    """The price of tokens against the time of one."""
+    return Shown(
+        figures.frontier(view.scenario, view.batches, view.largest, money=True),
+        say(
+            "USD per million output tokens against time per token; {price}.",
+            price=text.usd(view.per_output),
+        ),
+    )
+
+
+def charts(view: CostView) -> None:
+    """Price and throughput against the time of a token."""
+    with st.grid(2, min_column_width=400):
+        price(view).draw("cost-frontier")
+        kit.show(
+            figures.frontier(view.scenario, view.batches, view.largest, money=False),
+            key="cost-throughput",
+            alt=say("Token/s per chip against time per token as the batch grows."),
+        )
+
+
+def measures(view: CostView) -> None:
+    """Latency, utilisation and cost as they are defined, and what the chip is said to cost."""
+    st.markdown(tables.measures(view.scenario, view.step, view.reading))
+    st.markdown(tables.prices(view.scenario))
+    st.caption(
+        say(
+            "Every chip is taken as busy all the time. Prices of different chips were printed at "
+            "different times and on different terms: type your own under Prices and more in the "
+            "sidebar."
+        )
+    )
+
+
+PAGE = Page(
+    name="cost",
+    title=marked("Cost"),
+    question=QUESTION,
+    view=CostView,
+    groups=(*sidebar.COMMON, sidebar.PREFILL),
+    unfolded=(sidebar.PRICE,),
+    parts={"head": head, "charts": charts, "measures": measures},
+    metrics=METRICS,
+    exhibits=(Exhibit("cost", QUESTION, verdict, price),),
+)

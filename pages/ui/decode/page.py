@@ -1,0 +1,161 @@
+"""The Decode page: one step, its curves, the levers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from calc.explain import EXPLANATIONS
+from calc.words import marked, say
+from pages.ui.charts import kit, scrubber, sweeps
+from pages.ui.decode import levers, operator_figures, tables, words
+from pages.ui.decode.view import METRICS, SCALE, SCALES, DecodeView, by_batch, by_context
+from pages.ui.frame import draw, sidebar
+from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
+from pages.ui.frame.section import Section
+from pages.ui.writing import explained, text
+from pages.ui.writing import tables as shared
+
+QUESTION = marked("How long is one decode step?")
+
+
+def verdict(view: DecodeView) -> str:
+    """The answer."""
+    return words.verdict(view.scenario, view.step, view.largest, view.crossing)
+
+
+def head(view: DecodeView) -> None:
+    """The answer, what to know beside it, and its figures."""
+    draw.head(verdict(view), words.caveats(view.scenario, view.step))
+    draw.metrics(METRICS, view)
+
+
+def step_time(view: DecodeView) -> Shown:
+    """The step against batch."""
+    said = say("Step time and its terms against batch.")
+    return Shown(view.step_chart(), text.sentences(said, shared.step_sentence(view.step)))
+
+
+def frontier(view: DecodeView) -> Shown:
+    """Throughput against latency."""
+    said = say("Throughput per chip against time per token as the batch grows.")
+    return Shown(view.frontier_chart(), text.sentences(said, shared.memory_sentence(view.ledger)))
+
+
+def charts(view: DecodeView) -> None:
+    """The scrubbers, and what they move."""
+    scrubber.show("decode-scrub", [by_batch(view), by_context(view)])
+    with st.grid(2, min_column_width=400):
+        step_time(view).draw("step-time", revision=f"step-{view.log}")
+        frontier(view).draw("frontier", revision=f"frontier-{view.log}", on_click=sidebar.use_batch)
+
+
+def scale(view: DecodeView) -> None:
+    """What the charts say in words, and the scale that they are drawn in."""
+    s, step = view.scenario, view.step
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        st.caption(
+            text.sentences(shared.step_sentence(step), shared.utilisation_sentence(s, step))
+            + f"  \n{shared.memory_sentence(view.ledger)}",
+            width=760,
+        )
+        st.segmented_control(
+            say("Scale of the charts"),
+            SCALES,
+            format_func=say,
+            default=SCALES[0],
+            required=True,
+            key=SCALE,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+
+
+def details(view: DecodeView) -> None:
+    """The operators beyond the bound, and the experts of a model that has some."""
+    fine, routed = view.scenario.fidelity != "bound", view.scenario.model.routed_params > 0
+    with st.grid(2, min_column_width=400) if fine and routed else st.container():
+        if fine:
+            said = say("Both sides of each operator.")
+            kit.show(
+                operator_figures.operators(view.step),
+                key="operators",
+                alt=text.sentences(said, shared.operators_sentence(view.step)),
+            )
+        if routed:
+            kit.show(
+                operator_figures.expert_traffic(
+                    *sweeps.expert_traffic(view.scenario, view.batches)
+                ),
+                key="experts",
+                alt=say("Share of the routed experts that a step reads, against batch."),
+            )
+
+
+def pulled(view: DecodeView) -> None:
+    """What one lever would do."""
+    levers.section(view.scenario)
+
+
+def trade(view: DecodeView) -> str:
+    """What the frontier says of the scenario."""
+    return say(
+        "At batch {batch:,} a sequence gets a token every **{time}**, and a chip makes **{rate}** "
+        "tokens per second.",
+        batch=view.scenario.batch,
+        time=text.si(float(view.step.total), "s"),
+        rate=text.rate(float(view.step.throughput_per_chip)),
+    )
+
+
+EXHIBITS = (
+    Exhibit("decode", QUESTION, verdict, step_time),
+    Exhibit("frontier", marked("How does latency trade for throughput?"), trade, frontier),
+)
+
+
+def sections(view: DecodeView) -> Iterator[Section]:
+    """The verdict that opens a report, the charts, and how the step comes about."""
+    s, step = view.scenario, view.step
+    yield Section(
+        say("Verdict"),
+        [
+            verdict(view),
+            *words.caveats(s, step),
+            shared.step_sentence(step),
+            shared.memory_sentence(view.ledger),
+        ],
+    )
+    yield from exhibited(EXHIBITS, view)
+    yield Section(
+        say("What the step is made of"),
+        [shared.utilisation_sentence(s, step)],
+        tables.breakdown(step),
+    )
+    entry = EXPLANATIONS["step_time"]
+    yield Section(
+        say("How the step time comes about"),
+        [say(entry.reading), say("Source: {source}.", source=text.plain(entry.source))],
+        code=explained.plain(entry, entry.build(s)),
+    )
+
+
+PAGE = Page(
+    name="decode",
+    title=marked("Decode"),
+    question=QUESTION,
+    view=DecodeView,
+    groups=sidebar.COMMON,
+    parts={
+        "head": head,
+        "charts": charts,
+        "scale": scale,
+        "details": details,
+        "levers": pulled,
+    },
+    controls="scale",
+    metrics=METRICS,
+    exhibits=EXHIBITS,
+    sections=sections,
+)

@@ -1,0 +1,96 @@
+"""How a page is drawn: its title, its parts in their places, its tabs, and its explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+
+from calc.explain import EXPLANATIONS
+from calc.words import say
+from pages.ui.frame import link, session, tabs
+from pages.ui.frame.page import Metrics, Page, Part, V
+from pages.ui.writing import explained, tables, text, written
+
+_TABS, _EXPLANATIONS = "tabs", "explanations"
+
+
+def page(shown: Page[V]) -> None:
+    """Draw a page, for the scenario that app.py lends."""
+    lent = session.lent()
+    view = shown.view(lent.scenario, st.session_state)
+    _header(shown, view, lent.beside_title)
+    if not shown.ready(view):
+        if shown.otherwise:
+            shown.otherwise(view)
+        return
+    parts = parts_of(shown)
+    places = {name: st.container() for name in parts}
+    unfinished = False
+    for name in sorted(parts, key=lambda name: name != shown.controls):
+        with places[name]:
+            unfinished |= bool(parts[name](view))
+    if unfinished:
+        # With what is known on screen meanwhile.
+        st.rerun()
+
+
+def parts_of(shown: Page[V]) -> Mapping[str, Part[V]]:
+    """All parts of a page below its title, from top to bottom; each can be drawn alone."""
+    parts = dict(shown.parts)
+    if shown.tabs:
+        parts[_TABS] = partial(tabs.show, f"{shown.name}-tabs", shown.tabs)
+    parts[_EXPLANATIONS] = partial(_explanations, shown)
+    return parts
+
+
+def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> None:
+    """The title, the scenario in one line, what stands beside, and what a link got wrong."""
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        st.title(say(shown.question), anchor=False, width="content")
+        with st.container(horizontal=True, width="content"):
+            for control in beside:
+                control()
+    st.caption(tables.summary(view.scenario))
+    # Places of their own, so that charts below stay the same when something is said here or not.
+    with st.container():
+        link.notices()
+
+
+def _explanations(shown: Page[V], view: V) -> None:
+    own = shown.explained or [id for id, of in shown.metrics.items() if of(view) is not None]
+    explained.section(view.scenario, own, key=shown.name)
+
+
+def head(verdict: str, noted: Iterable[str] = ()) -> None:
+    """The sentence that answers the question, and what to know beside it."""
+    st.markdown(verdict)
+    notes(noted)
+
+
+def notes(said: Iterable[str]) -> None:
+    """What to know beside the verdict, a line each; an empty one says nothing."""
+    lines = [f":material/info: {one}" for one in said if one]
+    with st.container():
+        if lines:
+            st.caption("  \n".join(lines))
+
+
+def metrics(shown: Metrics[V], view: V) -> None:
+    """A row of figures by the ids of their explanations; what has none cannot be shown."""
+    cards(
+        [
+            (say(EXPLANATIONS[id].label), words, None)
+            for id, words in written.row(shown, view).items()
+        ]
+    )
+
+
+def cards(shown: Sequence[tuple[str, str, str | None]]) -> None:
+    """A row of figures, each a label, a value and its meaning; two to a row on a phone."""
+    with st.grid(len(shown), min_column_width=128):
+        for label, value, meaning in shown:
+            st.metric(label, text.on_card(value), border=True, help=meaning)

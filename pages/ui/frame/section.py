@@ -1,0 +1,65 @@
+"""Sections of a report, which pages offer and the report sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from calc import link
+from calc.fields import Field, Quantity
+from calc.words import say
+from pages.ui.charts import kit
+from pages.ui.writing import text
+
+Rows = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A heading and rows of Markdown."""
+
+    head: Sequence[str]
+    rows: Rows
+
+    @classmethod
+    def turned(cls, columns: Mapping[str, Sequence[str]]) -> Table:
+        """From columns of plain text."""
+        rows = [[text.plain(cell) for cell in row] for row in zip(*columns.values(), strict=True)]
+        return cls([text.plain(name) for name in columns], rows)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line to fix: what is known of it, as Markdown, and what is to be filled in."""
+
+    title: str
+    known: str
+    blanks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report; texts are Markdown.
+
+    `code` is set as it is, `alt` says what the chart shows, `blanks` are lines to fill in.
+    """
+
+    title: str
+    paragraphs: Sequence[str] = ()
+    table: Table | None = None
+    code: str = ""
+    chart: kit.Chart | None = None
+    alt: str = ""
+    blanks: Sequence[Item] = ()
+
+
+def settings(fields: Sequence[Field], values: Mapping[str, object]) -> Table:
+    """Fields with their values as links have them, in bold where they are not the default."""
+    head = [say("Setting"), say("Value"), say("Unit"), say("In links")]
+    rows = []
+    for one in fields:
+        value = link.dump_value(one, values[one.name])
+        written = f"**{text.plain(value)}**" if values[one.name] != one.default else value
+        unit = say(one.unit) if isinstance(one, Quantity) else ""
+        rows.append([text.plain(say(one.label)), written, text.plain(unit), f"`{one.key}`"])
+    return Table(head, rows)

@@ -1,0 +1,188 @@
+"""The KV cache page: what each kind of attention would keep, and how many sequences fit."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import paging, roofline
+from calc.explain import EXPLANATIONS
+from calc.words import marked, say
+from pages.ui.charts import kit, scrubber, sweeps
+from pages.ui.frame import draw, sidebar
+from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.kv_cache import figures, words
+from pages.ui.kv_cache.view import (
+    BESIDE,
+    METRICS,
+    SHARING,
+    USUAL,
+    WINDOW,
+    KvCacheView,
+    by_context,
+)
+from pages.ui.writing import explained, layout, tables, text
+from presets import formats, models
+
+QUESTION = marked("How large is the KV cache?")
+
+
+def verdict(view: KvCacheView) -> str:
+    """The answer."""
+    return words.verdict(view.plain, view.largest)
+
+
+def head(view: KvCacheView) -> None:
+    """The answer, what to know beside it, and its figures."""
+    draw.head(verdict(view), [layout.cache_copies(view.scenario)])
+    draw.metrics(METRICS, view)
+
+
+def controls(view: KvCacheView) -> None:
+    """What the variants are given, and which models stand beside them."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            say("Sliding window in five of six layers"),
+            [0, 128, 512, 1024, 4096, 8192],
+            format_func=lambda tokens: say("{n:,} tokens", n=tokens) if tokens else say("none"),
+            key=WINDOW,
+            persist_state="session",
+            width=230,
+        )
+        st.selectbox(
+            say("Layers to one cache"),
+            [1, 2, 3, 4],
+            key=SHARING,
+            persist_state="session",
+            width=150,
+        )
+        with st.popover(say("Beside which models"), key="kv-pick", on_change="rerun") as picker:
+            if picker.open:
+                st.pills(
+                    say("Models drawn beside the variants, six at most"),
+                    list(models),
+                    selection_mode="multi",
+                    default=USUAL,
+                    key=BESIDE,
+                    persist_state="session",
+                )
+
+
+def context(view: KvCacheView) -> Shown:
+    """Caches against context."""
+    return Shown(
+        view.context_chart(),
+        say("KV cache per sequence against context for the variants and the chosen models."),
+    )
+
+
+def charts(view: KvCacheView) -> None:
+    """The scrubber, what each kind caches of a token, and how it grows."""
+    scrubber.show("kv-scrub", [by_context(view)])
+    kv = view.scenario.kv_format
+    sizes = {name: variant.kv_bytes_per_token(kv) for name, variant in view.compared.items()}
+    named = {name: text.kibibytes(size) for name, size in sizes.items()}
+    with st.grid(2, min_column_width=400):
+        kit.show(
+            figures.bars(sizes, named, say("KV cache per token, {format} (bytes)", format=kv.id)),
+            key="kv-variants",
+            alt=say(
+                "KV cache per token of each attention kind: {kinds}",
+                kinds=text.listed(f"{name} {size}" for name, size in named.items()),
+            ),
+        )
+        context(view).draw("kv-context")
+
+
+def what_fits(view: KvCacheView) -> None:
+    """Each kind: its cache and the sequences that fit."""
+    st.table(tables.variants(view.scenario, view.compared), hide_index=True)
+    st.caption(
+        say(
+            "The same attention layers, heads and widths under each kind; weights change with "
+            "the projections. MHA ratio compares caches at this context. Sharing shrinks what "
+            "is kept, not what is read."
+        )
+    )
+
+
+def intensity(view: KvCacheView) -> None:
+    """FLOPs for a byte of cache, against what the chip has."""
+    chip = view.scenario.chip
+    kit.show(
+        figures.intensity(
+            sweeps.intensities(view.compared, view.plain),
+            {id: roofline.ridge_point(chip, formats[id]) for id in ("bf16", "fp8", "int8")},
+        ),
+        key="kv-intensity",
+        alt=say(
+            "Decode attention FLOPs per byte of cache for each kind, against the ridge points."
+        ),
+    )
+    st.caption(
+        say(
+            "Left of a ridge, attention waits for memory. Grouped-query attention stays near "
+            "its group size whatever the batch; an absorbed latent is read once for all heads, "
+            "and can pass the ridge."
+        )
+    )
+
+
+def layers(view: KvCacheView) -> None:
+    """What each group of equal layers keeps and reads."""
+    st.table(tables.layer_groups(view.plain), hide_index=True)
+    explained.formula(EXPLANATIONS["kv_per_sequence"], view.plain)
+    assumptions = view.scenario.model.assumptions
+    if assumptions:
+        assumed = say("Assumed: {assumptions}", assumptions=text.clauses(assumptions))
+        st.caption(text.plain(assumed))
+
+
+def paged(view: KvCacheView) -> None:
+    """What blocks waste, and what one reservation does."""
+    with st.container(horizontal=True):
+        mean = st.number_input(
+            say("Mean length"), 1, 10**7, 500, key="kv-mean", persist_state="session"
+        )
+        longest = st.number_input(
+            say("Longest length"), 1, 10**7, 4096, key="kv-longest", persist_state="session"
+        )
+        block = st.selectbox(
+            say("Block"),
+            [1, 8, 16, 32, 64, 128, 256],
+            index=2,
+            key="kv-block",
+            persist_state="session",
+        )
+    st.markdown(tables.paging_table(view.plain, mean, longest, block))
+    lengths = sweeps.lengths(longest)
+    kit.show(
+        figures.utilisation(
+            lengths,
+            paging.paged_utilisation(lengths, block),
+            paging.contiguous_utilisation(lengths, longest),
+            mean,
+            block,
+        ),
+        key="kv-paging",
+        alt=say("Share of reserved cache in use, paged and contiguous, against mean length."),
+    )
+
+
+PAGE = Page(
+    name="kv_cache",
+    title=marked("KV cache"),
+    question=QUESTION,
+    view=KvCacheView,
+    groups=sidebar.COMMON,
+    unused=("batch",),
+    parts={"head": head, "controls": controls, "charts": charts},
+    controls="controls",
+    tabs={
+        marked("What fits"): what_fits,
+        marked("Intensity"): intensity,
+        marked("Layers"): layers,
+        marked("Paging"): paged,
+    },
+    metrics=METRICS,
+    exhibits=(Exhibit("kv-cache", QUESTION, verdict, context),),
+)

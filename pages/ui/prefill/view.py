@@ -1,0 +1,59 @@
+"""What the Prefill page shows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from calc import decode, prefill
+from calc.decode import StepTime
+from pages.ui.frame.page import Metrics, View
+
+
+class PrefillView(View):
+    """A prompt that is read, and the decode step that it stands beside."""
+
+    @cached_property
+    def reading(self) -> StepTime:
+        """The prompt's time and its terms."""
+        return prefill.prompt_time(self.scenario)
+
+    @cached_property
+    def total(self) -> float:
+        """The prompt's time [s]."""
+        return float(self.reading.total)
+
+    @cached_property
+    def rate(self) -> float:
+        """Prompts per second."""
+        return prefill.prompt_rate(self.scenario, self.total)
+
+    @cached_property
+    def step(self) -> StepTime:
+        """The decode step."""
+        return decode.step_time(self.scenario)
+
+    @cached_property
+    def free(self) -> float:
+        """Prompt tokens that a decode step takes along for nothing."""
+        return prefill.free_tokens(self.scenario)
+
+    @cached_property
+    def largest_chunk(self) -> float:
+        """The largest that keeps the target of a token's time."""
+        return prefill.largest_chunk(self.scenario)
+
+    @cached_property
+    def servers_ratio(self) -> float:
+        """Prefill replicas for one decode replica."""
+        s = self.scenario
+        return prefill.servers_ratio(1 / self.rate, s.batch, float(self.step.total), s.output)
+
+
+METRICS: Metrics[PrefillView] = {
+    "prefill_time": lambda view: view.total,
+    "prompt_token_rate": lambda view: view.scenario.prompt * view.rate,
+    "attention_share": lambda view: prefill.attention_share(view.scenario),
+    "free_tokens": lambda view: view.free,
+    "largest_chunk": lambda view: view.largest_chunk,
+    "servers_ratio": lambda view: view.servers_ratio,
+}

@@ -1,0 +1,188 @@
+"""The Serving page: requests that arrive, wait, are batched, run out of cache and finish."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from calc import serving
+from calc.words import marked, say
+from pages.ui.charts import kit
+from pages.ui.frame import draw, sidebar
+from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
+from pages.ui.frame.section import Section, Table, settings
+from pages.ui.serving import figures, load, simulations, traces, words
+from pages.ui.serving.simulations import Outcome, Simulated
+from pages.ui.serving.view import ServingView
+from pages.ui.writing import text
+
+QUESTION = marked("What does the service keep?")
+# Rows of the timeline.
+DRAWN = 48
+
+
+def known(view: ServingView) -> tuple[Simulated, Outcome]:
+    """What parts are drawn of, once there is something."""
+    assert view.simulated and view.shown
+    return view.simulated, view.shown
+
+
+def head(view: ServingView) -> None:
+    """The answer, what to know beside it, and the figures of the policy that is shown."""
+    simulated, shown = known(view)
+    told = [
+        *simulated.setup.notices, *simulated.traffic.notices, *shown.run.notices,
+        *traces.notice(),
+    ]  # fmt: skip
+    draw.head(
+        view.verdict,
+        [
+            *map(text.plain, dict.fromkeys(told)),
+            *(
+                f"**{simulations.name(policy)}**: {text.plain(problem)}"
+                for policy, problem in simulated.problems.items()
+            ),
+        ],
+    )
+    draw.cards(words.headline(shown.figures, simulated.setup.limits))
+
+
+def instead(view: ServingView) -> None:
+    """Why there is nothing to draw."""
+    if view.shown is not None:
+        head(view)
+        st.caption(say("No request was answered, so there is no latency to draw."))
+        return
+    st.markdown(view.verdict)
+    if view.simulated is None:
+        traces.control()
+
+
+def first_tokens(view: ServingView) -> Shown | None:
+    """Times to a first token; none where nobody got one."""
+    if not view.answered:
+        return None
+    simulated, _ = known(view)
+    return Shown(
+        figures.distribution(
+            simulated.outcomes, lambda run: run.ttft, say("Time to first token (s)"),
+            simulated.setup.limits.ttft,
+        ),
+        say("Share of requests within a time to first token, for all policies."),
+    )  # fmt: skip
+
+
+def charts(view: ServingView) -> None:
+    """What the first requests did, and how long all waited."""
+    simulated, shown = known(view)
+    with st.grid(2, min_column_width=400):
+        kit.show(
+            figures.timeline(shown.run, min(DRAWN, len(simulated.traffic))),
+            key="service-timeline",
+            revision=f"timeline-{simulated.setup.shown}",
+            alt=say("What the first requests did: waiting, reading, decoding, put out."),
+        )
+        waited = first_tokens(view)
+        assert waited
+        waited.draw("service-ttft")
+    st.caption(words.described(simulated.traffic))
+
+
+def policies(view: ServingView) -> None:
+    """All policies on the same traffic."""
+    words.policies(known(view)[0].outcomes)
+    st.caption(
+        say(
+            "All on the same traffic and the same chips. A request that was turned away has "
+            "waited for ever: it is in every percentile, and where a percentile is such a "
+            "request there is a dash."
+        )
+    )
+
+
+def percentiles(view: ServingView) -> None:
+    """Latencies of the policy that is shown, and the time of an output token for all."""
+    simulated, shown = known(view)
+    st.table(words.percentiles(shown.figures), hide_index=True)
+    kit.show(
+        figures.distribution(
+            simulated.outcomes, lambda run: run.tpot, say("Time per output token (s)"),
+            simulated.setup.limits.tpot,
+        ),
+        key="service-tpot",
+        alt=say("Share of requests within a time per output token, for all policies."),
+    )  # fmt: skip
+
+
+def over_time(view: ServingView) -> None:
+    """Requests and cache, from the first arrival to the last end."""
+    run = known(view)[1].run
+    with st.grid(2, min_column_width=400):
+        kit.show(
+            figures.occupancy(run),
+            key="service-occupancy",
+            alt=say("Requests that decode and wait over time."),
+        )
+        kit.show(
+            figures.memory(run),
+            key="service-memory",
+            alt=say("Cache in use over time, and what of it holds tokens."),
+        )
+
+
+def loads(view: ServingView) -> bool:
+    """Other arrival rates, one more at each run; whether there are some left."""
+    return load.tab(view.scenario, view.values, known(view)[0])
+
+
+def closed_forms(view: ServingView) -> None:
+    """Theory beside the simulation."""
+    st.table(words.closed_forms(known(view)[0]), hide_index=True)
+
+
+def trace(view: ServingView) -> None:
+    """Requests of one's own."""
+    traces.control()
+
+
+EXHIBITS = (Exhibit("serving", QUESTION, lambda view: view.verdict, first_tokens),)
+
+
+def sections(view: ServingView) -> Iterator[Section]:
+    """The chart, what was asked of the service, and the latencies of the policy that is shown."""
+    yield from exhibited(EXHIBITS, view)
+    yield Section(say("Traffic and service"), table=settings(serving.asked.FIELDS, view.values))
+    if view.shown is not None:
+        simulated, shown = known(view)
+        yield Section(
+            say("Latencies, {policy}", policy=simulations.name(simulated.setup.shown)),
+            [words.described(simulated.traffic)],
+            Table.turned(words.percentiles(shown.figures)),
+        )
+
+
+PAGE = Page(
+    name="serving",
+    title=marked("Serving"),
+    question=QUESTION,
+    view=ServingView.here,
+    detached=ServingView.detached,
+    groups=(*sidebar.COMMON, sidebar.PREFILL, sidebar.TRAFFIC, sidebar.SERVING),
+    unfolded=(sidebar.TRAFFIC, sidebar.SERVING),
+    unused=("batch", "context"),
+    ready=lambda view: view.answered,
+    otherwise=instead,
+    parts={"head": head, "charts": charts},
+    tabs={
+        marked("Policies"): policies,
+        marked("Percentiles"): percentiles,
+        marked("Over time"): over_time,
+        marked("Load"): loads,
+        marked("Closed forms"): closed_forms,
+        marked("Trace"): trace,
+    },
+    explained=("prefill_time", "step_time", "end_to_end", "servers_ratio", "kv_tokens_retired"),
+    exhibits=EXHIBITS,
+    sections=sections,
+)

@@ -1,0 +1,107 @@
+"""The Speculation page: what drafting buys, how long a draft should be, whether it pays."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc import speculative
+from calc.words import marked, say
+from pages.ui.charts import kit, scrubber, sweeps
+from pages.ui.frame import draw, sidebar
+from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.speculative import bench, figures, words
+from pages.ui.speculative.view import METRICS, SpeculationView, by_acceptance
+from pages.ui.writing import tables, text
+
+QUESTION = marked("Does speculative decoding pay?")
+
+
+def verdict(view: SpeculationView) -> str:
+    """The answer."""
+    timed = view.timed
+    return words.verdict(view.scenario, timed.here, view.best_here, timed.free)
+
+
+def head(view: SpeculationView) -> None:
+    """The answer, what to know beside it, and its figures."""
+    draw.head(verdict(view), words.caveats(view.scenario, view.timed.ratio))
+    draw.metrics(METRICS, view)
+
+
+def by_batch(view: SpeculationView) -> Shown:
+    """Speed-up against batch."""
+    return Shown(
+        view.batch_chart(),
+        say(
+            "Speed-up against batch at several contexts; now {factor}.",
+            factor=text.times(float(view.cycle.speedup)),
+        ),
+    )
+
+
+def charts(view: SpeculationView) -> None:
+    """The scrubber, and what it moves."""
+    scrubber.show("speculation-scrub", [by_acceptance(view)])
+    with st.grid(2, min_column_width=400):
+        by_batch(view).draw("speed-batch")
+        kit.show(
+            view.length_chart(),
+            key="speed-length",
+            alt=say("Speed-up against draft length; best {n} at this batch.", n=view.best_here),
+        )
+
+
+def lengths(view: SpeculationView) -> None:
+    """Tokens of a check, and speed-up, over acceptance and draft length."""
+    s = view.scenario
+    with st.grid(2, min_column_width=400):
+        kit.show(
+            figures.tokens(
+                sweeps.DRAFTED,
+                sweeps.tokens_by_acceptance(),
+                s.acceptance,
+                speculative.expected_tokens(s.acceptance, sweeps.DRAFTED),
+            ),
+            key="tokens-length",
+            alt=say("Tokens per verification against draft length for several acceptances."),
+        )
+        kit.show(
+            figures.speed_map(
+                sweeps.ACCEPTANCES,
+                sweeps.DRAFTED,
+                sweeps.speed_map(view.timed.ratio),
+                (s.n_draft, s.acceptance),
+            ),
+            key="speed-map",
+            alt=say("Speed-up over acceptance and draft length if verification is free."),
+        )
+
+
+def budget(view: SpeculationView) -> None:
+    """What a thousand tokens take."""
+    timed = view.timed
+    st.markdown(tables.speculation_budget(view.scenario, timed.here, timed.ratio))
+    bench.conversions(view.scenario)
+
+
+def acceptance(view: SpeculationView) -> None:
+    """Where an acceptance comes from."""
+    bench.section()
+
+
+PAGE = Page(
+    name="speculative",
+    title=marked("Speculation"),
+    question=QUESTION,
+    view=SpeculationView,
+    groups=(*sidebar.COMMON, sidebar.SPECULATION),
+    unfolded=(sidebar.SPECULATION,),
+    parts={"head": head, "charts": charts},
+    tabs={
+        marked("Acceptance and length"): lengths,
+        marked("Token budget"): budget,
+        marked("Acceptance bench"): acceptance,
+    },
+    metrics=METRICS,
+    exhibits=(Exhibit("speculation", QUESTION, verdict, by_batch),),
+)

@@ -1,0 +1,78 @@
+"""How each explained quantity is written: by its id where it has a way of its own, else by unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from calc.explain import EXPLANATIONS
+from calc.words import say
+from pages.ui.writing import text
+
+T = TypeVar("T")
+Write = Callable[[float], str]
+
+
+def _seconds(value: float) -> str:
+    return text.si(value, "s")
+
+
+def _bytes(value: float) -> str:
+    return text.si(value, "B")
+
+
+def _whole(value: float) -> str:
+    """What counts only as far as it is reached."""
+    return text.count(value // 1)
+
+
+def _length(value: float) -> str:
+    return text.unknown() if math.isnan(value) else text.at_least(int(value))
+
+
+_BY_UNIT: Mapping[str, Write] = {
+    "s": _seconds,
+    "byte": _bytes,
+    "byte/token": text.kibibytes,
+    "FLOP/byte": text.intensity,
+    "token/s": text.rate,
+    "token/J": text.significant,
+    "USD": text.usd,
+    "share": text.percent,
+    "×": text.times,
+    "chips": text.count,
+    "sequences": text.count,
+    "tokens": text.count,
+}
+_BY_ID: Mapping[str, Write] = {
+    "compute_bound_batch": _whole,
+    "free_batch": _whole,
+    "free_tokens": _whole,
+    "fewest_chips": lambda value: text.count(value) if value else say("none"),
+    "equal_reads": lambda value: say("batch {n}", n=text.significant(value)),
+    "tokens_per_check": text.significant,
+    "best_length_here": _length,
+    "best_length_free": _length,
+    "servers_ratio": text.ratio,
+    "hbm_limit": text.ways,
+    "compute_limit": text.ways,
+}
+
+
+def quantity(id: str, value: float) -> str:
+    """The value of an explained quantity, in SI units, as people read it."""
+    return (_BY_ID.get(id) or _BY_UNIT[EXPLANATIONS[id].unit])(value)
+
+
+def row(metrics: Mapping[str, Callable[[T], float | None]], view: T) -> dict[str, str]:
+    """Quantities of a view by their ids; what does not apply is left out."""
+    values = {id: of(view) for id, of in metrics.items()}
+    return {id: quantity(id, value) for id, value in values.items() if value is not None}
+
+
+def moved(id: str, before: float, after: float) -> str:
+    """A quantity before and after, and its change in per cent where there is one."""
+    words = f"{quantity(id, before)} → {quantity(id, after)}"
+    shift = text.change(after, before)
+    return f"{words} ({shift})" if shift else words
