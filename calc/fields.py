@@ -193,6 +193,8 @@ def _kind(field: Field) -> str:
         item = _ITEMS[field.catalogue]
         return item if field.none is None else f"{item} or None"
     unit = field.unit if field.scale == 1 else _SI[field.unit]
-    kind = "int" if field.whole and field.scale == 1 else "float"
-    span = f"{kind}, {field.low * field.scale:,g} to {field.high * field.scale:,g}"
+    if field.whole and field.scale == 1:
+        span = f"int, {field.low:,} to {field.high:,}"
+    else:
+        span = f"float, {field.low * field.scale:g} to {field.high * field.scale:g}"
     return f"{span} [{unit}]" if unit else span

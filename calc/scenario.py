@@ -210,7 +210,8 @@ class Scenario:
 SCHEMA: tuple[Field, ...] = fields.schema(Scenario)
 FIELDS: Mapping[str, Field] = {one.name: one for one in SCHEMA}
 
-Scenario.__doc__ = f"{Scenario.__doc__}\n    Parameters\n    ----------\n{fields.described(SCHEMA)}"
+_PARAMETERS = f"    Parameters\n    ----------\n{fields.described(SCHEMA)}"
+Scenario.__doc__ = f"{Scenario.__doc__}".replace("    Raises\n", f"{_PARAMETERS}\n    Raises\n", 1)
 
 
 def build(values: Mapping[str, Any], catalogues: Catalogues) -> Scenario:

@@ -101,6 +101,8 @@ def test_help_tells_every_field_its_range_and_its_si_unit() -> None:
     told = inspect.getdoc(Scenario) or ""
     assert all(f"{field.name} : " in told for field in SCHEMA)
     assert "hop_latency : float, 0 to 5e-05 [s]\n    Hop latency. Time for a message" in told
+    assert "context : int, 1 to 16,777,216 [tokens]" in told
+    assert told.index("Parameters") < told.index("runtime_memory :") < told.index("Raises")
     assert "scale_out : float, 1e+09 to 4.096e+12 [byte/s]" in told
     assert "kv_sharding : 'replicated' or 'batch' or 'sequence'" in told
     assert "draft : Model or None" in told
