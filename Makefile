@@ -15,10 +15,10 @@ test: .venv/test-ready
 	$(BIN)/python -m pytest --numprocesses auto --ignore tests/browser
 	$(BIN)/python -m pytest tests/browser
 
-# A preset of a Hugging Face configuration, with what had to be assumed; NAME and SOURCE if known.
+# A preset of a Hugging Face configuration, with what had to be assumed; NAME, SOURCE and HUB if known.
 model: .venv/test-ready
 	@test -n "$(CONFIG)" -a -n "$(ID)" || { echo "Say which: make model CONFIG=config.json ID=my-model"; exit 1; }
-	$(BIN)/python -m presets.writer "$(CONFIG)" "$(ID)" --name "$(NAME)" --source "$(SOURCE)"
+	$(BIN)/python -m presets.writer "$(CONFIG)" "$(ID)" --name "$(NAME)" --source "$(SOURCE)" --hub "$(HUB)"
 
 links: .venv/test-ready
 	$(BIN)/python docs/links.py

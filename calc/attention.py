@@ -218,10 +218,14 @@ class GroupedQuery(PerToken):
         Width of a head. It is a fact of its own and often not ``d_model / heads``.
     value_dim : int
         Width of a value head; 0 when it is `head_dim`.
-    qkv_bias, output_bias, sinks, qk_norm, output_gate, value_from_key : bool
-        Extras that a parameter count exact to the integer needs: biases, attention sinks, a norm
-        vector each for queries and keys, a gate as wide as the values, and values that are
-        projected by the key's matrix.
+    qkv_bias, output_bias, sinks, output_gate, head_gate, value_from_key : bool
+        Extras that a parameter count exact to the integer needs: biases, attention sinks, a gate
+        as wide as the values or one number a head, and values that are projected by the key's
+        matrix.
+    qk_norm, norm_each_head, norm_bias : bool
+        Whether queries and keys are normed, with vectors of their own for each head, and a bias.
+    inputs : int
+        Model widths that queries, keys and values are projected from.
 
     References
     ----------
@@ -238,6 +242,10 @@ class GroupedQuery(PerToken):
     qk_norm: bool = False
     output_gate: bool = False
     value_from_key: bool = False
+    head_gate: bool = False
+    norm_each_head: bool = False
+    norm_bias: bool = False
+    inputs: int = 1
 
     def __post_init__(self) -> None:
         if self.heads % self.kv_heads:
@@ -269,18 +277,25 @@ class GroupedQuery(PerToken):
         keys = self.kv_heads * self.head_dim
         values = self.kv_heads * self._value_dim
         matrices = keys if self.value_from_key else keys + values
-        return d_model * matrices + self.qkv_bias * (keys + values)
+        small = self.qkv_bias * (keys + values) + self._norm(self.kv_heads)
+        return self.inputs * d_model * matrices + small
+
+    def _norm(self, heads: int) -> int:
+        """Parameters of the norm of queries or of keys."""
+        each = (1 + self.norm_bias) * self.head_dim
+        return self.qk_norm * each * (heads if self.norm_each_head else 1)
 
     def params(self, d_model: int) -> int:
         query, values = self.heads * self.head_dim, self.heads * self._value_dim
         return (
-            d_model * query
+            self.inputs * d_model * query
             + self.qkv_bias * query
+            + self._norm(self.heads)
             + self.kv_params(d_model)
             + (1 + self.output_gate) * values * d_model
             + self.output_bias * d_model
             + self.sinks * self.heads
-            + self.qk_norm * 2 * self.head_dim
+            + self.head_gate * self.heads * d_model
         )
 
     @property
@@ -565,6 +580,51 @@ class SharedCache(Around):
 
 
 @dataclass(frozen=True)
+class CrossAttention(Around):
+    """A layer that attends to an image alone (Llama 3.2 Vision): without one it keeps nothing.
+
+    Two gates weigh what it adds.
+    """
+
+    inner: GroupedQuery
+
+    @property
+    def label(self) -> str:
+        return say("cross-attention to images, {inner}", inner=self.inner.label)
+
+    def params(self, d_model: int) -> int:
+        return self.inner.params(d_model) + 2
+
+    @property
+    def kv_elements_written(self) -> str:
+        return say("none of text")
+
+    @property
+    def paged_as(self) -> str:
+        return ""
+
+    @property
+    def multi_head(self) -> None:
+        """None: it keeps its image, whatever the text is attended with."""
+        return None
+
+    def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
+        return 0.0
+
+    def kv_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
+        return np.zeros(np.shape(context))
+
+    def kv_bytes_read(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
+        return np.zeros(np.shape(context))
+
+    def flops(self, context: ArrayLike) -> Array:
+        return np.zeros(np.shape(context))
+
+    def prefill_flops(self, tokens: ArrayLike) -> Array:
+        return np.zeros(np.shape(tokens))
+
+
+@dataclass(frozen=True)
 class StatedCache(PerToken):
     """Attention of a model known by its totals only: so many cached elements per token.
 
@@ -607,4 +667,5 @@ AROUND: Mapping[str, type[Around]] = {
     "window": SlidingWindow,
     "chunk": Chunked,
     "shared": SharedCache,
+    "cross": CrossAttention,
 }

@@ -16,8 +16,13 @@ from calc.words import marked, say
 ATTENTION = marked("attention projections")
 DENSE, SHARED, ROUTED = marked("dense MLP"), marked("shared experts"), marked("routed experts")
 ROUTER, BETWEEN = marked("router"), marked("expert projections")
+MAPS, LOW_RANK = marked("linear maps"), marked("low-rank maps")
+STREAMS, INPUTS = marked("residual streams"), marked("per-layer inputs")
 HEAD, EMBEDDING = marked("output head"), marked("input embedding")
-PARTS = (ATTENTION, DENSE, SHARED, ROUTED, ROUTER, BETWEEN, HEAD, EMBEDDING)
+PARTS = (
+    ATTENTION, DENSE, SHARED, ROUTED, ROUTER, BETWEEN, MAPS, LOW_RANK, STREAMS, INPUTS, HEAD,
+    EMBEDDING,
+)  # fmt: skip
 
 
 class Stored(Protocol):

@@ -126,16 +126,21 @@ def expected_distinct_experts(
 
 @dataclass(frozen=True)
 class Dense(FeedForward):
-    """A gated (SwiGLU, GeGLU) or plain two-matrix MLP of hidden size `width` (F1.2)."""
+    """A gated (SwiGLU, GeGLU) or plain two-matrix MLP of hidden size `width` (F1.2).
+
+    `scalars` are single saved numbers of the layer, such as an activation's or the layer's own
+    scale.
+    """
 
     width: int
     gated: bool = True
     bias: bool = False
+    scalars: int = 0
 
     def parts(self, d_model: int) -> tuple[Part, ...]:
-        bias = self.bias * ((1 + self.gated) * self.width + d_model)
+        small = self.bias * ((1 + self.gated) * self.width + d_model) + self.scalars
         matrices = (3 if self.gated else 2) * d_model * self.width
-        return (Part(checkpoint.DENSE, matrices + bias, self.width),)
+        return (Part(checkpoint.DENSE, matrices + small, self.width, bias=small),)
 
 
 @dataclass(frozen=True)
@@ -150,12 +155,17 @@ class MixtureOfExperts(FeedForward):
         Hidden size of one routed expert.
     shared_width : int
         Hidden size of all shared experts together; 0 for none.
-    router_bias, expert_bias, shared_gate : bool
-        Small extras that a parameter count exact to the integer needs.
+    router_bias, expert_bias, shared_bias, shared_gate, router_scale, latent_norm : bool
+        Small extras that a parameter count exact to the integer needs: biases of the router, of
+        each expert and of the shared ones, a gate on the shared ones, a scale of the router's
+        input and one per expert, and a norm of `latent_width`.
     gated : bool
         Whether an expert has three matrices (SwiGLU) or two.
     latent_width : int
         Width that routed experts work in, between two shared projections; 0 for the model's own.
+    zero_experts : int
+        Experts that return their input: the router knows them, and they have no weights. The
+        `top_k` that a token uses are counted as though none of them were such.
 
     References
     ----------
@@ -171,6 +181,10 @@ class MixtureOfExperts(FeedForward):
     shared_gate: bool = False
     gated: bool = True
     latent_width: int = 0
+    shared_bias: bool = False
+    router_scale: bool = False
+    latent_norm: bool = False
+    zero_experts: int = 0
 
     def __post_init__(self) -> None:
         if not 0 < self.top_k <= self.experts:
@@ -181,13 +195,18 @@ class MixtureOfExperts(FeedForward):
         return 3 if self.gated else 2
 
     def parts(self, d_model: int) -> tuple[Part, ...]:
-        bias = self.expert_bias * (2 * self.expert_width + d_model)
-        expert = self._matrices * (self.latent_width or d_model) * self.expert_width + bias
+        width = self.latent_width or d_model
+        bias = self.expert_bias * ((1 + self.gated) * self.expert_width + width)
+        expert = self._matrices * width * self.expert_width + bias
+        shared_bias = self.shared_bias * ((1 + self.gated) * self.shared_width + d_model)
         shared = self._matrices * d_model * self.shared_width + self.shared_gate * d_model
+        norm = self.latent_norm * self.latent_width
+        scores = self.experts + self.zero_experts
+        scales = self.router_scale * (d_model + self.experts) + self.router_bias * scores
         always = (
-            Part(checkpoint.ROUTER, self.experts * (d_model + self.router_bias)),
-            Part(checkpoint.SHARED, shared, self.shared_width),
-            Part(checkpoint.BETWEEN, 2 * d_model * self.latent_width),
+            Part(checkpoint.ROUTER, scores * d_model + scales, bias=scales),
+            Part(checkpoint.SHARED, shared + shared_bias, self.shared_width, bias=shared_bias),
+            Part(checkpoint.BETWEEN, 2 * d_model * self.latent_width + norm, bias=norm),
         )
         return (
             *(part for part in always if part.params),
@@ -197,7 +216,7 @@ class MixtureOfExperts(FeedForward):
 
 @dataclass(frozen=True)
 class Beside(FeedForward):
-    """Two feed-forward layers at one place, both of which every token passes (Gemma 4)."""
+    """Two things at one place, both of which every token passes (Gemma 4)."""
 
     first: FeedForward
     second: FeedForward
@@ -221,5 +240,91 @@ class StatedParams(FeedForward):
 
 NO_FEEDFORWARD = StatedParams(0)
 
-# What preset files may name, and how.
-KINDS: Mapping[str, type] = {"dense": Dense, "mixture-of-experts": MixtureOfExperts}
+
+@dataclass(frozen=True)
+class Linear(FeedForward):
+    """`count` square matrices of the model's width, in place of a layer or around the stack."""
+
+    count: int = 1
+
+    def parts(self, d_model: int) -> tuple[Part, ...]:
+        return (Part(checkpoint.MAPS, self.count * d_model**2),)
+
+
+@dataclass(frozen=True)
+class LowRank(FeedForward):
+    """Two thin matrices through `rank` columns: an adapter, or a way beside the layer.
+
+    `outputs` is the width that comes out, 0 for the model's own; `norm` a norm of that width.
+    """
+
+    rank: int
+    outputs: int = 0
+    norm: bool = False
+
+    def parts(self, d_model: int) -> tuple[Part, ...]:
+        outputs = self.outputs or d_model
+        norm = self.norm * outputs
+        return (Part(checkpoint.LOW_RANK, self.rank * (d_model + outputs) + norm, bias=norm),)
+
+
+@dataclass(frozen=True)
+class PerLayerInputs(FeedForward):
+    """What makes an input of `width` for each of `layers` layers from the embedding (Gemma 3n)."""
+
+    width: int
+    layers: int
+
+    def parts(self, d_model: int) -> tuple[Part, ...]:
+        matrix = d_model * self.width * self.layers
+        return (Part(checkpoint.INPUTS, matrix + self.width, bias=self.width),)
+
+
+@dataclass(frozen=True)
+class AltUp(FeedForward):
+    """Alternating updates: predicts and corrects `streams` residual streams (Gemma 3n)."""
+
+    streams: int
+
+    def parts(self, d_model: int) -> tuple[Part, ...]:
+        n, norms = self.streams, 2 * d_model
+        mixing = n**2 + n**3 + n * d_model
+        return (Part(checkpoint.STREAMS, mixing + norms, bias=norms),)
+
+
+@dataclass(frozen=True)
+class HyperConnections(FeedForward):
+    """Mixes `streams` residual streams before and after attention and experts (DeepSeek-V4)."""
+
+    streams: int
+
+    def parts(self, d_model: int) -> tuple[Part, ...]:
+        mixed = (2 + self.streams) * self.streams
+        small = 2 * (mixed + 3)
+        matrices = 2 * mixed * self.streams * d_model
+        return (Part(checkpoint.STREAMS, matrices + small, bias=small),)
+
+
+@dataclass(frozen=True)
+class StreamsJoined(FeedForward):
+    """Joins `streams` residual streams into one after the last layer (DeepSeek-V4)."""
+
+    streams: int
+
+    def parts(self, d_model: int) -> tuple[Part, ...]:
+        small = self.streams + 1
+        matrix = self.streams**2 * d_model
+        return (Part(checkpoint.STREAMS, matrix + small, bias=small),)
+
+
+# What preset files may name, and how; the key that puts another one at the same place: beside.
+KINDS: Mapping[str, type] = {
+    "dense": Dense,
+    "mixture-of-experts": MixtureOfExperts,
+    "linear": Linear,
+    "low-rank": LowRank,
+    "per-layer-inputs": PerLayerInputs,
+    "alternating-updates": AltUp,
+    "hyper-connections": HyperConnections,
+    "streams-joined": StreamsJoined,
+}

@@ -10,25 +10,28 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from calc import hf_quantization
 from calc.checkpoint import Checkpoint
 from calc.hf_families import FAMILIES
-from calc.hf_keys import ConfigError, Keys
+from calc.hf_keys import ConfigError, Keys, compacted
 from calc.hf_parts import width
+from calc.hf_refusals import UnknownFamilyError, refuse_other_kinds, shown, unknown
 from calc.model import Model
 from calc.words import say
 
-__all__ = ["ConfigError", "compact", "decode", "parse"]
+__all__ = ["ConfigError", "UnknownFamilyError", "compact", "decode", "parse"]
 
-LARGEST_TEXT = 1_000_000
+LARGEST_TEXT = 8_000_000
 
 # A key of our own in compact files: what their quantization_config came down to.
 CHECKPOINT = "checkpoint_format"
 
-NESTED = ("text_config", "language_config", "llm_config")
+# Where the decoder is described in files of models that also see or hear, and how deep.
+NESTED = ("text_config", "language_config", "llm_config", "thinker_config")
+_DEEPEST = 3
 
 
 def parse(source: str | Mapping[str, Any], *, id: str = "custom", name: str = "") -> Model:
@@ -60,7 +63,7 @@ def parse(source: str | Mapping[str, Any], *, id: str = "custom", name: str = ""
     >>> model = parse(tiny)
     >>> model.total_params
     88640
-    >>> model.assumptions[0]
+    >>> model.assumptions[1]
     'num_key_value_heads absent: llama default 4'
     """
     return _read(source, id, name)[0]
@@ -81,42 +84,37 @@ def _read(source: str | Mapping[str, Any], id: str, name: str) -> tuple[Model, d
     outer = decode(source) if isinstance(source, str) else source
     if not isinstance(outer, Mapping):
         raise ConfigError("", say("The configuration is not a JSON object"))
-    config = _decoder_part(outer)
-    kind = config.get("model_type")
-    if not isinstance(kind, str) or kind not in FAMILIES:
-        raise ConfigError("model_type", say("is missing or not a decoder known here"))
-    keys, family = Keys(config, kind), FAMILIES[kind]
-    blocks = family.blocks(keys)
-    tied_there = {**outer, **{k: v for k, v in config.items() if v is not None}}
-    tied = Keys(tied_there, kind)
+    config, kind = _decoder_part(outer)
+    family, nested = FAMILIES[kind], config is not outer
+    sizes = family.sizes if nested else {}
+    keys = Keys(config, kind, family.spelling, {**family.defaults, **sizes})
+    stack = family.read(keys)
+    given = {key: value for key, value in config.items() if value is not None}
+    tied = Keys({**outer, **given}, kind, family.spelling)
     tied.assumptions = keys.assumptions
     is_tied = tied.flag("tie_word_embeddings", default=family.tied)
-    context = keys.find("max_position_embeddings", "n_positions", "max_sequence_length")[1]
-    longest = family.max_context
-    if context is not None:
-        longest = keys.whole("max_position_embeddings", "n_positions", "max_sequence_length")
-    positions = 0
-    if family.extra_positions is not None:
-        positions = keys.whole("max_position_embeddings") + family.extra_positions
+    longest = None
+    if keys.has("max_position_embeddings") or "max_position_embeddings" in keys.defaults:
+        longest = keys.whole("max_position_embeddings")
     model = Model(
         id=id,
         name=name or kind,
         d_model=width(keys),
-        vocabulary=keys.whole("vocab_size", default=family.vocabulary, high=10**8),
+        vocabulary=keys.whole("vocab_size", high=10**8),
         tied=is_tied,
-        blocks=blocks,
-        final_norms=family.final_norms,
         max_context=longest,
-        positions=positions,
-        checkpoint=_checkpoint(outer, config, keys, sum(block.count for block in blocks)),
+        checkpoint=_checkpoint(outer, config, keys, sum(block.count for block in stack.blocks)),
         assumptions=tuple(keys.assumptions),
         sources=(say("a pasted config.json"),),
+        **{part.name: getattr(stack, part.name) for part in fields(stack)},
     )
     if model.checkpoint:
         model = replace(model, checkpoint=model.checkpoint.only(model.params_by_part))
-    used = {"model_type": kind, **keys.used, **tied.used}
+    used = compacted({"model_type": kind, **keys.used, **tied.used})
     if model.checkpoint:
         used[CHECKPOINT] = hf_quantization.written(model.checkpoint)
+    if any(size in keys.defaulted for size in sizes):
+        used = {"text_config": used}
     return (model if name else _named_by_size(model, kind)), used
 
 
@@ -149,27 +147,34 @@ def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ConfigError(_shown(twice), say("stands twice in the same object"))
+        raise ConfigError(shown(twice) or say("a key"), say("stands twice in the same object"))
     return found
 
 
-def _shown(key: str) -> str:
-    """A stranger's key as far as it is plain."""
-    plain = "".join(c for c in key if c.isascii() and (c.isalnum() or c in "_-."))[:60]
-    return plain or say("a key")
-
-
-def _decoder_part(outer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part that describes the text decoder."""
-    if outer.get("is_encoder_decoder"):
-        raise ConfigError(
-            "is_encoder_decoder", say("is true, and only decoders are interpreted here")
+def _decoder_part(outer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """The part that describes the text decoder, and its family."""
+    config, around = outer, ""
+    for _ in range(_DEEPEST):
+        inside = next(
+            (part for name in NESTED if isinstance(part := config.get(name), Mapping)), None
         )
-    for name in NESTED:
-        nested = outer.get(name)
-        if isinstance(nested, Mapping):
-            return nested
-    return outer
+        if inside is None:
+            break
+        around = _type_of(config)
+        config = inside
+    kind = _type_of(config)
+    if not kind and around:
+        # A part may leave its type to the file around it.
+        kind = f"{around}_text" if f"{around}_text" in FAMILIES else around
+    refuse_other_kinds(outer, config, kind)
+    if kind not in FAMILIES:
+        raise unknown(kind, FAMILIES)
+    return config, kind
+
+
+def _type_of(config: Mapping[str, Any]) -> str:
+    kind = config.get("model_type")
+    return kind if isinstance(kind, str) else ""
 
 
 def _checkpoint(

@@ -17,6 +17,9 @@ from calc.checkpoint import (
     DENSE,
     EMBEDDING,
     HEAD,
+    INPUTS,
+    LOW_RANK,
+    MAPS,
     PARTS,
     ROUTED,
     ROUTER,
@@ -42,10 +45,13 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     ),
     ROUTER: ("model.layers.{n}.mlp.gate", "model.layers.{n}.mlp.router"),
     BETWEEN: ("model.layers.{n}.mlp.fc1_latent_proj",),
+    MAPS: ("model.altup_projections.0", "model.layers.{n}.linear"),
+    LOW_RANK: ("model.layers.{n}.per_layer_input_gate", "model.layers.{n}.laurel.linear_left"),
+    INPUTS: ("model.per_layer_model_projection",),
     HEAD: ("lm_head", "head"),
     EMBEDDING: ("model.embed_tokens", "embed_tokens"),
 }
-LINEAR = (ATTENTION, DENSE, SHARED, ROUTED, BETWEEN)
+LINEAR = (ATTENTION, DENSE, SHARED, ROUTED, BETWEEN, MAPS, LOW_RANK, INPUTS)
 _DTYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "half": "fp16"}
 _RATES = {"bf16": "bf16", "fp16": "fp16", "fp8": "fp8", "int8": "int8", "int4": "int4"}
 _NOMINAL = {"fp32": 32.0, "bf16": 16.0, "fp16": 16.0, "fp8": 8.0, "int8": 8.0, "int4": 4.0}
@@ -176,34 +182,53 @@ Excluded = Callable[[str], bool]
 
 
 def _patterns(listed: Any) -> Excluded:
-    """Whether a module is named by a list of names, globs and ``re:`` expressions."""
+    """Whether a module is named by a list of names, globs and ``re:`` expressions.
+
+    Lists may be long, with a name for every expert of every layer: names are looked up.
+    """
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         return lambda module: False
-    plain, expressions = [], []
+    names: set[str] = set()
+    globs: dict[str, None] = {}
+    expressions = []
     for entry in listed:
         if not isinstance(entry, str) or len(entry) > 500:
             continue
         if entry.startswith("re:"):
-            try:
-                expressions.append(re.compile(entry[3:]))
-            except re.error:
-                raise NotUnderstoodError("ignore") from None
+            expressions.append(_expression(entry[3:]))
+        elif "*" in entry:
+            globs[entry.removeprefix("language_model.").removeprefix("model.")] = None
         else:
-            plain.append(entry.removeprefix("language_model.").removeprefix("model."))
+            names.add(entry.removeprefix("language_model.").removeprefix("model."))
+    if max(len(globs), len(expressions)) > _MOST_PATTERNS:
+        raise NotUnderstoodError("ignore")
 
     def named_by(module: str) -> bool:
         short = module.removeprefix("model.")
-        words = module.split(".")
-        for name in plain:
-            if name == short or name in words or short.startswith(f"{name}."):
-                return True
-            if "*" in name and fnmatchcase(short, name):
-                return True
-            if "*" in name and fnmatchcase(short, f"*{name.removeprefix('language_model.')}*"):
-                return True
-        return any(one.match(module) or one.match(short) for one in expressions)
+        words = short.split(".")
+        starts = (".".join(words[:n]) for n in range(1, len(words) + 1))
+        return (
+            not names.isdisjoint(words)
+            or not names.isdisjoint(starts)
+            or any(fnmatchcase(short, f"*{name}*") for name in globs)
+            or any(one.match(module) or one.match(short) for one in expressions)
+        )
 
     return named_by
+
+
+_MOST_PATTERNS = 1000
+
+
+def _expression(text: str) -> re.Pattern[str]:
+    """A stranger's expression, unless it could take for ever: few repetitions, none of groups."""
+    repeated = re.findall(r"[*+{]", text.replace("\\\\", ""))
+    if len(repeated) > 5 or re.search(r"\)[*+?{]", text):
+        raise NotUnderstoodError("ignore")
+    try:
+        return re.compile(text)
+    except (re.error, OverflowError, RecursionError):
+        raise NotUnderstoodError("ignore") from None
 
 
 def _share_excluded(part: str, excluded: Excluded, layers: int) -> float:

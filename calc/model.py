@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc.attention import Attention, StatedCache
-from calc.checkpoint import ATTENTION, EMBEDDING, HEAD, PARTS, ROUTED, Checkpoint, Stored
-from calc.feedforward import FeedForward, StatedParams
+from calc.checkpoint import ATTENTION, EMBEDDING, HEAD, ROUTED, Checkpoint, Stored
+from calc.feedforward import NO_FEEDFORWARD, FeedForward, Part, StatedParams
 from calc.formats import NumberFormat
 
 Array = NDArray[np.float64]
@@ -21,13 +21,32 @@ Array = NDArray[np.float64]
 class Block:
     """`count` equal layers, wherever they stand in the stack: sums do not depend on the order.
 
-    `norms` is the number of model-wide norm vectors of one layer: 2, or 4 in Gemma (F1.3).
+    `norms` is the number of model-wide norm vectors of one layer: 2, or 4 in Gemma (F1.3). Layers
+    that run `beside` those of another block (an attention and a state in parallel) are no layers of
+    their own. Layers that take turns with fewer weights than they are name how many `weight_sets`
+    there are; 0 when each has its own.
     """
 
     count: int
     attention: Attention
     feedforward: FeedForward
     norms: int = 2
+    beside: bool = False
+    weight_sets: int = 0
+
+    @property
+    def stored(self) -> int:
+        """Layers whose weights are stored."""
+        return self.weight_sets or self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """A part of a model that a step reads: `runs` times, of which so many are `stored` apart."""
+
+    runs: int
+    stored: int
+    part: Part
 
 
 @dataclass(frozen=True)
@@ -59,15 +78,24 @@ class Model:
     blocks : tuple of Block
         All layers.
     final_norms : int
-        Norm vectors after the last layer; 2 when it has a bias.
+        Norm vectors before the first and after the last layer; 2 when one has a bias.
+    head_bias : bool
+        Whether the output head has a bias.
     max_context : int or None
         Longest context that the published configuration claims [token].
     positions : int
         Rows of a learned position table; 0 where positions are computed.
+    lookup : int
+        Parameters of further tables that are gathered from, such as Gemma 3n's embeddings for each
+        layer [parameter].
+    outside : FeedForward
+        What every token passes once, around the layers.
     checkpoint : Checkpoint or None
         How the published weights are stored; None when not said.
     resident : tuple of Resident
         What is loaded beside the decoder though a text step does not read it.
+    hub : str
+        Where the weights are published, as owner/name on the Hugging Face hub; empty when unknown.
     assumptions : tuple of str
         What was taken for granted where a configuration left something out.
     sources, note : tuple of str, str
@@ -90,8 +118,12 @@ class Model:
     final_norms: int = 1
     max_context: int | None = None
     positions: int = 0
+    head_bias: bool = False
+    lookup: int = 0
+    outside: FeedForward = NO_FEEDFORWARD
     checkpoint: Checkpoint | None = None
     resident: tuple[Resident, ...] = ()
+    hub: str = field(default="", compare=False)
     assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False)
     sources: tuple[str, ...] = field(default=(), compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
@@ -129,7 +161,7 @@ class Model:
     @cached_property
     def layers(self) -> int:
         """Layers in all."""
-        return sum(block.count for block in self.blocks)
+        return sum(block.count for block in self.blocks if not block.beside)
 
     @cached_property
     def embedding_params(self) -> int:
@@ -140,21 +172,31 @@ class Model:
     def gathered_params(self) -> int:
         """Tables that a step gathers a few rows of, never streams [parameter]."""
         rows = self.positions + (0 if self.tied else self.vocabulary)
-        return rows * self.d_model
+        return rows * self.d_model + self.lookup
 
     @cached_property
-    def outside_experts(self) -> int:
-        """Everything but the feed-forward layers: attention, norms, embeddings [parameter]."""
+    def streamed(self) -> tuple[Streamed, ...]:
+        """What a step reads from memory, in the order a token passes it; norms with attention."""
         d = self.d_model
-        stack = sum(b.count * (b.attention.params(d) + b.norms * d) for b in self.blocks)
-        tables = self.embedding_params * (1 if self.tied else 2)
-        return stack + tables + (self.positions + self.final_norms) * d
+        found = [Streamed(1, 1, part) for part in self.outside.parts(d)]
+        for block in self.blocks:
+            own = Part(ATTENTION, block.attention.params(d) + block.norms * d)
+            for part in (own, *block.feedforward.parts(d)):
+                found.append(Streamed(block.count, block.stored, part))
+        return (*found, Streamed(1, 1, Part(HEAD, self.head_params)))
+
+    @cached_property
+    def params_by_part(self) -> Mapping[str, int]:
+        """All parameters by the part they belong to; norms count with what they stand before."""
+        found = {EMBEDDING: self.gathered_params}
+        for one in self.streamed:
+            found[one.part.name] = found.get(one.part.name, 0) + one.stored * one.part.total
+        return {name: params for name, params in found.items() if params}
 
     @cached_property
     def total_params(self) -> int:
         """All parameters, exact [parameter]."""
-        d = self.d_model
-        return self.outside_experts + sum(b.count * b.feedforward.params(d) for b in self.blocks)
+        return sum(self.params_by_part.values())
 
     @cached_property
     def active_params(self) -> int:
@@ -163,30 +205,18 @@ class Model:
         The input embedding is left out and the output head counted: the convention of DeepSeek
         and gpt-oss. Mixtral and Qwen3 publish `active_params_with_embedding` (F1.8).
         """
-        return self.active_params_with_embedding - self.gathered_params
+        return sum(one.runs * one.part.active for one in self.streamed)
 
     @cached_property
     def active_params_with_embedding(self) -> int:
         """Active parameters with the input embedding counted [parameter]."""
-        d = self.d_model
-        active = sum(b.count * b.feedforward.active_params(d) for b in self.blocks)
-        return self.outside_experts + active
+        return self.active_params + self.gathered_params - self.lookup
 
     @cached_property
     def head_params(self) -> int:
         """The output head and the final norms [parameter]."""
-        return self.embedding_params + self.final_norms * self.d_model
-
-    @cached_property
-    def params_by_part(self) -> Mapping[str, int]:
-        """All parameters by the part they belong to; norms count with what they stand before."""
-        d, found = self.d_model, dict.fromkeys(PARTS, 0)
-        for block in self.blocks:
-            found[ATTENTION] += block.count * (block.attention.params(d) + block.norms * d)
-            for part in block.feedforward.parts(d):
-                found[part.name] = found.get(part.name, 0) + block.count * part.total
-        found[HEAD], found[EMBEDDING] = self.head_params, self.gathered_params
-        return {name: params for name, params in found.items() if params}
+        bias = self.head_bias * self.vocabulary
+        return self.embedding_params + bias + self.final_norms * self.d_model
 
     def weight_bytes(self, stored: Stored) -> float:
         """What all weights take as they are stored [byte] (method.md F9.2)."""
@@ -215,15 +245,12 @@ class Model:
         """Bytes that `params_read` takes as the weights are stored [byte]."""
         if stored.uniform is not None:
             return self.params_read(tokens, skew) * stored.uniform.bytes
-        d = self.d_model
-        read = np.asarray(self.head_params * stored.of(HEAD).bytes)
-        for block in self.blocks:
-            own = block.attention.params(d) + block.norms * d
-            read = read + block.count * own * stored.of(ATTENTION).bytes
-            for part in block.feedforward.parts(d):
-                each = block.count * stored.of(part.name).bytes
-                read = read + each * part.read(tokens, skew)
-        return read
+        always = sum(
+            one.runs * one.part.total * stored.of(one.part.name).bytes
+            for one in self.streamed
+            if not one.part.routed
+        )
+        return always + self._experts_read(tokens, skew) * stored.of(ROUTED).bytes
 
     def multiplied_in(
         self, stored: Stored, compute_format: NumberFormat
@@ -232,31 +259,32 @@ class Model:
         found: dict[NumberFormat, int] = {}
         if stored.uniform is not None:
             return {stored.multiplied(ATTENTION, compute_format): self.active_params}
-        d = self.d_model
-        parts = [(HEAD, self.head_params)]
-        for block in self.blocks:
-            own = block.attention.params(d) + block.norms * d
-            parts.append((ATTENTION, block.count * own))
-            parts += [(p.name, block.count * p.active) for p in block.feedforward.parts(d)]
-        for part, params in parts:
-            used = stored.multiplied(part, compute_format)
-            found[used] = found.get(used, 0) + params
+        for one in self.streamed:
+            used = stored.multiplied(one.part.name, compute_format)
+            found[used] = found.get(used, 0) + one.runs * one.part.active
         return found
 
     @cached_property
     def routed_params(self) -> int:
         """Parameters of all routed experts [parameter]."""
-        parts = [(b.count, p) for b in self.blocks for p in b.feedforward.parts(self.d_model)]
-        return sum(count * part.total for count, part in parts if part.routed)
+        return sum(one.stored * one.part.total for one in self.streamed if one.part.routed)
 
     def experts_read(self, tokens: ArrayLike, skew: float = 0.0) -> Array:
         """Share of all routed experts' parameters that a step of `tokens` tokens reads (F3.5)."""
-        parts = [(b.count, p) for b in self.blocks for p in b.feedforward.parts(self.d_model)]
+        return self._experts_read(tokens, skew) / self.routed_params
+
+    def _experts_read(self, tokens: ArrayLike, skew: float) -> Array:
+        """Parameters of routed experts that a step reads [parameter]."""
         read = np.asarray(0.0)
-        for count, part in parts:
-            if part.routed:
-                read = read + count * part.read(tokens, skew)
-        return read / self.routed_params
+        for one in self.streamed:
+            if one.part.routed:
+                read = read + one.runs * one.part.read(tokens, skew)
+        return read
+
+    @cached_property
+    def _always_read(self) -> int:
+        """Parameters that every step reads [parameter]."""
+        return sum(one.runs * one.part.total for one in self.streamed if not one.part.routed)
 
     def params_read(self, tokens: ArrayLike, skew: float = 0.0) -> Array:
         """Expected parameters streamed from memory by a step of `tokens` tokens [parameter].
@@ -264,11 +292,7 @@ class Model:
         Of routed experts only the distinct ones that the tokens hit are read (F3.5);
         `skew` makes them fewer, see `feedforward.expected_distinct_experts`.
         """
-        d = self.d_model
-        read = np.asarray(float(self.outside_experts - self.gathered_params))
-        for block in self.blocks:
-            read = read + block.count * block.feedforward.params_read(d, tokens, skew)
-        return read
+        return self._always_read + self._experts_read(tokens, skew)
 
     def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
         """Cache that one more token takes before any window is full [byte/token]."""

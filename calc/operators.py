@@ -220,6 +220,8 @@ class _Roofline:
     def operators(self) -> Iterator[Operator]:
         """Every operator of every block, in the order a token passes them."""
         model = self.s.model
+        for part in model.outside.parts(model.d_model):
+            yield self._dense(part.name, part.total)
         for block in model.blocks:
             projections = block.attention.params(model.d_model) + block.norms * model.d_model
             if projections:

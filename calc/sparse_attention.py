@@ -5,6 +5,7 @@ They answer the same questions as those of `calc.attention`, and their caches gr
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ from calc.attention import (
     GroupedQuery,
     HeadSplit,
     Latent,
+    PerToken,
     SlidingWindow,
     causal_pairs,
 )
@@ -28,33 +30,28 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SparseTopK(Around):
-    """Attention to the `top_k` cached tokens that a small indexer picks (DeepSeek-V3.2, GLM-5).
+class Indexed(Around):
+    """Shared by kinds whose small indexer picks the tokens that a step attends to.
 
-    Every token's latent and indexer key is kept. A step reads all indexer keys, and the latents of
+    Everything is kept, and one index key per token. A step reads all index keys, and the cache of
     the picked tokens only.
-
-    Parameters
-    ----------
-    inner : Latent
-        The attention over what was picked.
-    top_k : int
-        Tokens picked.
-    index_heads, index_dim : int
-        Query heads of the indexer, and the width of its one key per token.
     """
 
-    inner: Latent
-    top_k: int
-    index_heads: int
-    index_dim: int
+    inner: PerToken
+
+    # Figures of the kinds: query heads of the indexer, and the width of its one key per token.
+    index_heads = 0
+    index_dim = 0
 
     @property
-    def label(self) -> str:
-        return say("top {number:,} of {inner}", number=self.top_k, inner=self.inner.label)
+    @abstractmethod
+    def picked(self) -> int:
+        """Tokens that a step attends to [token]."""
 
     @property
     def kv_elements_written(self) -> str:
+        if not self.index_dim:
+            return self.inner.kv_elements_written
         return say(
             "{elements} + {index} index",
             elements=self.inner.kv_elements_written,
@@ -62,19 +59,14 @@ class SparseTopK(Around):
         )
 
     @property
-    def multi_head(self) -> GroupedQuery:
-        """Without an indexer, whose queries come from the latent's compressed ones."""
+    def multi_head(self) -> Attention | None:
+        """Without an indexer, whose queries come from the layer's own."""
         return self.inner.multi_head
 
-    def params(self, d_model: int) -> int:
-        queries = (self.inner.q_rank or d_model) * self.index_heads * self.index_dim
-        keys = d_model * self.index_dim + 2 * self.index_dim
-        return self.inner.params(d_model) + queries + keys + d_model * self.index_heads
-
     @property
-    def _picked(self) -> SlidingWindow:
+    def _read(self) -> SlidingWindow:
         """A window of as many tokens, which takes as much."""
-        return SlidingWindow(self.inner, self.top_k)
+        return SlidingWindow(self.inner, self.picked)
 
     def _index_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
         return np.asarray(context, dtype=float) * self.index_dim * kv_format.bytes
@@ -86,19 +78,91 @@ class SparseTopK(Around):
         return self.inner.kv_bytes(context, kv_format) + self._index_bytes(context, kv_format)
 
     def kv_bytes_read(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        picked = self._picked.kv_bytes_read(context, kv_format)
-        return picked + self._index_bytes(context, kv_format)
+        read = self._read.kv_bytes_read(context, kv_format)
+        return read + self._index_bytes(context, kv_format)
 
     def _index_flops(self, pairs: Array) -> Array:
         return np.asarray(pairs * 2 * self.index_heads * self.index_dim)
 
     def flops(self, context: ArrayLike) -> Array:
-        attended = self._picked.flops(context)
+        attended = self._read.flops(context)
         return attended + self._index_flops(np.asarray(context, dtype=float))
 
     def prefill_flops(self, tokens: ArrayLike) -> Array:
-        attended = self._picked.prefill_flops(tokens)
+        attended = self._read.prefill_flops(tokens)
         return attended + self._index_flops(causal_pairs(tokens))
+
+
+@dataclass(frozen=True)
+class SparseTopK(Indexed):
+    """Attention to the `top_k` cached tokens that an indexer picks (DeepSeek-V3.2, GLM-5).
+
+    Parameters
+    ----------
+    inner : Latent
+        The attention over what was picked.
+    top_k : int
+        Tokens picked.
+    index_heads, index_dim : int
+        Query heads of the indexer, and the width of its one key per token; 0 in layers that take
+        the picks of an earlier one.
+    """
+
+    inner: Latent
+    top_k: int
+    index_heads: int = 0
+    index_dim: int = 0
+
+    @property
+    def label(self) -> str:
+        return say("top {number:,} of {inner}", number=self.top_k, inner=self.inner.label)
+
+    @property
+    def picked(self) -> int:
+        return self.top_k
+
+    def params(self, d_model: int) -> int:
+        queries = (self.inner.q_rank or d_model) * self.index_heads * self.index_dim
+        keys = d_model * self.index_dim + 2 * self.index_dim
+        return self.inner.params(d_model) + queries + keys + d_model * self.index_heads
+
+
+@dataclass(frozen=True)
+class SparseBlocks(Indexed):
+    """Attention of each KV head to the `blocks` blocks that an indexer picks for it (MiniMax-M3).
+
+    Parameters
+    ----------
+    inner : GroupedQuery
+        The attention over what was picked.
+    blocks, block : int
+        Blocks picked, the one at hand among them, and tokens to a block.
+    index_heads, index_dim : int
+        Query heads of the indexer, and the width of its one key per token.
+    """
+
+    inner: GroupedQuery
+    blocks: int
+    block: int
+    index_heads: int
+    index_dim: int
+
+    @property
+    def label(self) -> str:
+        return say(
+            "{blocks:,} blocks of {size:,}, {inner}",
+            blocks=self.blocks,
+            size=self.block,
+            inner=self.inner.label,
+        )
+
+    @property
+    def picked(self) -> int:
+        return self.blocks * self.block
+
+    def params(self, d_model: int) -> int:
+        indexer = (self.index_heads + 1) * self.index_dim * d_model + 2 * self.index_dim
+        return self.inner.params(d_model) + indexer
 
 
 @dataclass(frozen=True)
@@ -156,7 +220,17 @@ class Compressed(Attention):
         out = self.heads * self.head_dim * self.output_rank
         out += self.output_groups * self.output_rank * d_model
         indexer = self.index_heads * (self.q_rank * self.index_dim + d_model)
-        return queries + shared + out + indexer
+        compressors = self._compressor(d_model, self.head_dim)
+        compressors += self._compressor(d_model, self.index_dim)
+        sinks = self.heads
+        return queries + shared + sinks + out + indexer + compressors
+
+    def _compressor(self, d_model: int, width: int) -> int:
+        """Two projections, a position bias and a norm; twice where windows overlap (an indexer)."""
+        if not self.ratio:
+            return 0
+        overlap = 2 if self.index_dim else 1
+        return overlap * width * (2 * d_model + self.ratio) + width
 
     @property
     def kv_elements_written(self) -> str:
@@ -205,4 +279,4 @@ class Compressed(Attention):
 
 # What preset files may name: kinds, and keys that put another kind around one.
 KINDS: Mapping[str, type[Attention]] = {"compressed": Compressed}
-AROUND: Mapping[str, type[Around]] = {"sparse": SparseTopK}
+AROUND: Mapping[str, type[Around]] = {"sparse": SparseTopK, "sparse-blocks": SparseBlocks}

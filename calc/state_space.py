@@ -19,12 +19,14 @@ from calc.words import say
 
 Array = NDArray[np.float64]
 
-STATE_BYTES = 4  # engines keep the recurrent state in fp32
+STATE_BYTES = 4  # the recurrent state in fp32, as SGLang keeps it; vLLM keeps most in bf16
 CONVOLUTION_BYTES = 2  # and the last inputs of the short convolution in bf16
 
 
 class ConstantState(Attention):
     """What all of them share: a recurrent state, and the last inputs of a short convolution."""
+
+    precision: int = STATE_BYTES
 
     @property
     @abstractmethod
@@ -49,7 +51,7 @@ class ConstantState(Attention):
     @property
     def state_bytes(self) -> int:
         """Bytes of state for one sequence [byte]."""
-        return self.state_elements * STATE_BYTES + self.convolution_elements * CONVOLUTION_BYTES
+        return self.state_elements * self.precision + self.convolution_elements * CONVOLUTION_BYTES
 
     @property
     def kv_elements_written(self) -> str:
@@ -85,6 +87,8 @@ class GatedDeltaNet(ConstantState):
         Width of a head.
     convolution : int
         Taps of the short convolution.
+    precision : int
+        Bytes of one element of the state.
     """
 
     key_heads: int
@@ -92,6 +96,7 @@ class GatedDeltaNet(ConstantState):
     key_dim: int
     value_dim: int
     convolution: int
+    precision: int = STATE_BYTES
 
     @property
     def label(self) -> str:
@@ -134,8 +139,8 @@ class GatedDeltaNet(ConstantState):
 class KimiDelta(ConstantState):
     """Kimi delta attention: a delta rule whose decay is a gate per channel.
 
-    `full_rank_gate` says that decay and output gates are full projections instead of two thin ones
-    of one head's width.
+    `full_rank_gate` says that the output gate is a full projection instead of two thin ones of one
+    head's width, as the decay always is.
     """
 
     heads: int
@@ -163,11 +168,13 @@ class KimiDelta(ConstantState):
 
     def params(self, d_model: int) -> int:
         width = self.heads * self.head_dim
-        gate = d_model * width if self.full_rank_gate else self.head_dim * (d_model + width)
+        thin = self.head_dim * (d_model + width)
+        gate = d_model * width if self.full_rank_gate else thin
         return (
             4 * d_model * width
             + 3 * width * self.convolution
-            + 2 * gate
+            + thin
+            + gate
             + d_model * self.heads
             + width
             + self.heads
@@ -177,7 +184,7 @@ class KimiDelta(ConstantState):
 
 @dataclass(frozen=True)
 class Mamba(ConstantState):
-    """Selective state space of the first kind (Jamba).
+    """Selective state space of the first kind (Mamba, Jamba).
 
     Parameters
     ----------
@@ -189,12 +196,21 @@ class Mamba(ConstantState):
         Rank of the step-size projection.
     convolution : int
         Taps of the short convolution.
+    selection_norms, bias, convolution_bias : bool
+        Norms of what the selection is made from (Jamba), and biases of the projections and of the
+        convolution.
+    precision : int
+        Bytes of one element of the state.
     """
 
     inner: int
     state: int
     step_rank: int
     convolution: int
+    selection_norms: bool = False
+    bias: bool = False
+    convolution_bias: bool = True
+    precision: int = STATE_BYTES
 
     @property
     def label(self) -> str:
@@ -216,9 +232,10 @@ class Mamba(ConstantState):
         selection = self.step_rank + 2 * self.state
         return (
             2 * d_model * self.inner
-            + self.inner * (self.convolution + 1)
+            + self.inner * (self.convolution + self.convolution_bias)
             + self.inner * selection
-            + selection
+            + self.selection_norms * selection
+            + self.bias * (2 * self.inner + d_model)
             + (self.step_rank + 1) * self.inner
             + self.inner * (self.state + 1)
             + self.inner * d_model
@@ -227,13 +244,34 @@ class Mamba(ConstantState):
 
 @dataclass(frozen=True)
 class Mamba2(ConstantState):
-    """Selective state space with heads (Nemotron-H, Granite 4)."""
+    """Selective state space with heads (Nemotron-H, Granite 4).
+
+    Parameters
+    ----------
+    heads, head_dim : int
+        Heads and their width; together the channels.
+    state : int
+        State per channel.
+    groups : int
+        Groups of heads that share what they write to and read from the state with.
+    convolution : int
+        Taps of the short convolution.
+    input_bias, output_bias, convolution_bias, gated_norm : bool
+        Extras that a parameter count exact to the integer needs.
+    precision : int
+        Bytes of one element of the state.
+    """
 
     heads: int
     head_dim: int
     state: int
     groups: int
     convolution: int
+    input_bias: bool = False
+    output_bias: bool = False
+    convolution_bias: bool = True
+    gated_norm: bool = True
+    precision: int = STATE_BYTES
 
     @property
     def label(self) -> str:
@@ -265,12 +303,13 @@ class Mamba2(ConstantState):
         return self._mixed * (self.convolution - 1)
 
     def params(self, d_model: int) -> int:
+        projected = self._inner + self._mixed + self.heads
         return (
-            d_model * (self._inner + self._mixed + self.heads)
-            + self._mixed * (self.convolution + 1)
+            (d_model + self.input_bias) * projected
+            + self._mixed * (self.convolution + self.convolution_bias)
             + 3 * self.heads
-            + self._inner
-            + self._inner * d_model
+            + self.gated_norm * self._inner
+            + (self._inner + self.output_bias) * d_model
         )
 
 
@@ -304,6 +343,49 @@ class Lightning(ConstantState):
         return 5 * d_model * width + width
 
 
+@dataclass(frozen=True)
+class ShortConvolution(ConstantState):
+    """A gated convolution over the last tokens and no state beside it (LFM2).
+
+    Parameters
+    ----------
+    channels : int
+        Width of the convolution.
+    convolution : int
+        Its taps.
+    bias : bool
+        Whether the projections and the convolution have biases.
+    """
+
+    channels: int
+    convolution: int
+    bias: bool = False
+
+    @property
+    def label(self) -> str:
+        return say(
+            "short convolution, {channels} channels of {taps}",
+            channels=self.channels,
+            taps=self.convolution,
+        )
+
+    @property
+    def state_heads(self) -> int:
+        return self.channels
+
+    @property
+    def state_elements(self) -> int:
+        return 0
+
+    @property
+    def convolution_elements(self) -> int:
+        return self.channels * (self.convolution - 1)
+
+    def params(self, d_model: int) -> int:
+        matrices = 4 * d_model * self.channels + self.channels * self.convolution
+        return matrices + self.bias * (4 * self.channels + d_model)
+
+
 # What preset files may name.
 KINDS: Mapping[str, type[Attention]] = {
     "gated-delta": GatedDeltaNet,
@@ -311,4 +393,5 @@ KINDS: Mapping[str, type[Attention]] = {
     "mamba": Mamba,
     "mamba-2": Mamba2,
     "lightning": Lightning,
+    "short-convolution": ShortConvolution,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
@@ -333,8 +334,11 @@ def read_attention(reader: Reader) -> attention.Attention:
 
 def read_block(reader: Reader) -> Block:
     """One block of equal layers; without attention or without feed-forward, as the file says."""
-    if not {"attention", "feedforward"} & set(reader.table):
+    norms = reader.take("norms", int, 2)
+    if norms and not {"attention", "feedforward"} & set(reader.table):
         raise reader.error("attention", "and feedforward are both missing")
+    if norms < 0:
+        raise reader.error("norms", f"{norms} is too small")
     block = Block(
         count=reader.count("count"),
         attention=read_attention(reader.table_of("attention"))
@@ -343,7 +347,9 @@ def read_block(reader: Reader) -> Block:
         feedforward=read_feedforward(reader.table_of("feedforward"))
         if "feedforward" in reader.table
         else feedforward.NO_FEEDFORWARD,
-        norms=reader.count("norms", 2),
+        norms=norms,
+        beside=reader.take("beside", bool, False),
+        weight_sets=reader.count("weight_sets", 0),
     )
     reader.done()
     return block
@@ -384,6 +390,14 @@ def read_resident(reader: Reader) -> tuple[Resident, ...]:
     return tuple(found)
 
 
+def read_hub(reader: Reader) -> str:
+    """Where the weights are published: an owner and a name, or nothing."""
+    hub: str = reader.take("hub", str, "")
+    if hub and not re.fullmatch(r"[\w.-]+/[\w.-]+", hub, re.ASCII):
+        raise reader.error("hub", f"{hub} is not an owner and a name")
+    return hub
+
+
 def read_model(id: str, reader: Reader, formats: Mapping[str, NumberFormat]) -> Model:
     """One decoder, whose weights are published in one of the formats, if that is said."""
     blocks = reader.take("blocks", list)
@@ -402,9 +416,15 @@ def read_model(id: str, reader: Reader, formats: Mapping[str, NumberFormat]) -> 
         ),
         max_context=reader.count("max_context", None),
         positions=reader.count("positions", 0),
+        head_bias=reader.take("head_bias", bool, False),
+        lookup=reader.count("lookup", 0),
+        outside=read_feedforward(reader.table_of("outside"))
+        if "outside" in reader.table
+        else feedforward.NO_FEEDFORWARD,
         final_norms=reader.count("final_norms", 1),
         checkpoint=read_checkpoint(reader, formats),
         resident=read_resident(reader),
+        hub=read_hub(reader),
         sources=sources,
         note=reader.take("note", str, ""),
     )

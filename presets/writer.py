@@ -68,6 +68,10 @@ def plain(value: Any) -> Any:
             return inline({"rest": rest.id, **{part: one.id for part, one in parts}})
         case (Resident(), *_):
             return [inline({"name": one.name, "params": one.params}) for one in value]
+        case Attention():
+            return inline(attention_table(value))
+        case FeedForward():
+            return inline(feedforward_table(value))
     return value
 
 
@@ -75,14 +79,8 @@ def block_table(block: Block) -> Table:
     """One block of equal layers; a part that it has none of is left out."""
     table = tomlkit.table()
     for key, value in said(block).items():
-        if isinstance(value, Attention):
-            if value != NO_ATTENTION:
-                table.add(key, inline(attention_table(value)))
-        elif isinstance(value, FeedForward):
-            if value != NO_FEEDFORWARD:
-                table.add(key, inline(feedforward_table(value)))
-        else:
-            table.add(key, value)
+        if value not in (NO_ATTENTION, NO_FEEDFORWARD):
+            table.add(key, plain(value))
     return table
 
 
@@ -114,7 +112,9 @@ def inline(content: Mapping[str, Any]) -> InlineTable:
     return table
 
 
-def add(config: str, id: str, folder: Path, *, name: str = "", source: str = "") -> Path:
+def add(
+    config: str, id: str, folder: Path, *, name: str = "", source: str = "", hub: str = ""
+) -> Path:
     """Write a new file of one model into `folder`, from the text of a ``config.json``.
 
     Raises
@@ -130,7 +130,7 @@ def add(config: str, id: str, folder: Path, *, name: str = "", source: str = "")
     if id in models or file.exists():
         raise PresetError(file, id, "is there already")
     model = hf_config.parse(config, id=id, name=name)
-    text = HEADER + written(replace(model, sources=(source or UNSAID,)))
+    text = HEADER + written(replace(model, hub=hub, sources=(source or UNSAID,)))
     if read_model(id, Reader(file, id, tomllib.loads(text)[id]), formats) != model:
         raise PresetError(file, id, "would not read back as the model that the configuration gives")
     with file.open("x", encoding="utf-8") as new:
@@ -145,10 +145,12 @@ def main(arguments: list[str], folder: Path = HERE / "models") -> None:
     parser.add_argument("id")
     parser.add_argument("--name", default="", help="shown to people; by default its type and size")
     parser.add_argument("--source", default="", help="where the file comes from")
+    parser.add_argument("--hub", default="", help="owner/name of the weights on the hub")
     given = parser.parse_args(arguments)
     try:
         text = given.config.read_text(encoding="utf-8")
-        print(add(text, given.id, folder, name=given.name, source=given.source))
+        named = {"name": given.name, "source": given.source, "hub": given.hub}
+        print(add(text, given.id, folder, **named))
     except (OSError, ValueError) as error:
         sys.exit(str(error))
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from calc import Model, custom, hf_config
+from calc import custom
 from calc.attention import Chunked, SharedCache, SlidingWindow
 from calc.hf_config import ConfigError, compact, parse
-from calc.hf_families import FAMILIES
 from calc.sparse_attention import SparseTopK
 from calc.state_space import ConstantState
 from presets import formats, models
@@ -288,12 +284,11 @@ REFUSED = [
     (LLAMA[:-20], "Not JSON: line 1"),
     ("[]", "The configuration is not a JSON object"),
     ("", "Not JSON"),
-    (" " * 1_000_001, "larger than 1,000,000 characters"),
+    (" " * 8_000_001, "larger than 8,000,000 characters"),
     ("[" * 200_000, "nested too deeply"),
     (LLAMA.replace('"hidden_size": 8192', '"hidden_size": 8192, "hidden_size": 1'),
      "hidden_size: stands twice in the same object"),
-    (LLAMA.replace("llama", "bert"), "model_type: is missing or not a decoder known here"),
-    (LLAMA.replace("{", '{"is_encoder_decoder": true, ', 1), "is_encoder_decoder: is true"),
+    (LLAMA.replace("{", '{"is_encoder_decoder": true, ', 1), "llama is an encoder-decoder"),
     (LLAMA.replace("8192", "[8192]"), "hidden_size: is not a whole number"),
     (LLAMA.replace("8192", '"8192"'), "hidden_size: is not a whole number"),
     (LLAMA.replace("8192", "8192.5"), "hidden_size: is not a whole number"),
@@ -323,54 +318,7 @@ def test_a_bare_infinity_is_accepted() -> None:
     assert parse(text).total_params == 70_553_706_496
 
 
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda part: st.lists(part, max_size=3)
-    | st.dictionaries(st.text(max_size=6), part, max_size=3),
-    max_leaves=6,
-)  # fmt: skip
-
-
-@given(st.data())
-@settings(max_examples=300)
-def test_a_mutated_config_gives_a_model_or_its_own_error(data: st.DataObject) -> None:
-    config = copy.deepcopy(FIXTURES[data.draw(st.sampled_from(list(FIXTURES)))][0])
-    target = config.get("text_config", config)
-    for _ in range(data.draw(st.integers(1, 3))):
-        key = data.draw(
-            st.sampled_from([*target, "layer_types", "quantization_config", "head_dim"])
-        )
-        if data.draw(st.booleans()):
-            target[key] = data.draw(JUNK)
-        else:
-            target.pop(key, None)
-    if data.draw(st.booleans()):
-        target["model_type"] = data.draw(st.sampled_from(list(FAMILIES)))
-    try:
-        model = parse(config)
-    except ConfigError:
-        return
-    assert isinstance(model, Model)
-    assert model.total_params > 0
-    assert model.kv_bytes(1000, formats["bf16"]) >= 0
-
-
 @given(st.text(max_size=60))
 def test_any_text_gives_a_model_or_its_own_error(text: str) -> None:
     with pytest.raises(ConfigError):
         parse(text)
-
-
-def test_every_file_of_the_corpus() -> None:
-    """Set CONFIG_CORPUS to a folder of config.json files, such as a model cache."""
-    folder = os.environ.get("CONFIG_CORPUS")
-    files = sorted(Path(folder).rglob("*.json")) if folder else []
-    assert files or not folder, "CONFIG_CORPUS holds no .json file"
-    refused = {}
-    for file in files:
-        try:
-            text = file.read_text(encoding="utf-8")
-            assert custom.model(custom.compact_model(text)) == hf_config.parse(text)
-        except ValueError as error:
-            refused[file.name] = str(error)
-    assert not refused
