@@ -30,9 +30,9 @@ LATENT = Latent(16, 0, 512, 128, 64, 128)
 # Gemma 4 with sharing: a layer of each kind keeps a cache, a layer of each kind reads another's.
 PASTED = {
     "model_type": "gemma4_text", "hidden_size": 64, "num_hidden_layers": 4, "vocab_size": 1000,
-    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 128,
-    "sliding_window": 32, "num_kv_shared_layers": 2, "tie_word_embeddings": True,
-    "layer_types": ["sliding_attention", "full_attention"] * 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "global_head_dim": 16,
+    "intermediate_size": 128, "sliding_window": 32, "num_kv_shared_layers": 2,
+    "tie_word_embeddings": True, "layer_types": ["sliding_attention", "full_attention"] * 2,
 }  # fmt: skip
 
 
