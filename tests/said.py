@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 from calc.explain import EXPLANATIONS
 from calc.fields import Choice, Option
 from pages.ui.frame.presentation import FIELDS
-from pages.ui.writing import text
+from pages.ui.writing import reference, text
 from presets import chips, formats, models
 
 ROOT = Path(__file__).parents[1]
@@ -61,12 +61,15 @@ SKIPPED = re.compile(
     re.DOTALL,
 )
 FORMULA = re.compile(r"(\$+).*?\1", re.DOTALL)
+# A link from a source to its formula.
+TO_ABOUT = re.compile(r"\[([^\]]*)\]\(about\?\S*\)")
 
 
 def unsaid(words: str) -> set[str]:
     """Words of a text that stand outside brackets."""
-    if words in IDS:
+    if words in IDS or words in reference.sections().values():
         return set()
+    words = TO_ABOUT.sub(r"\1", words)
     while (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", words)) != words:
         words = inner
     # Of a formula, the words in it but for the names of symbols.
@@ -79,7 +82,7 @@ def unsaid(words: str) -> set[str]:
 
 @cache
 def quotes() -> tuple[str, ...]:
-    """What is quoted from presets as it is: names, notes and sources."""
+    """What is quoted as it is: names, notes and sources, titles of the method."""
     given: set[str] = {*chips, *models, *formats}
     for chip in chips.values():
         given |= {chip.name, chip.vendor, chip.topology, *chip.notes, *chip.sources.values()}
@@ -88,6 +91,7 @@ def quotes() -> tuple[str, ...]:
         given |= {model.name, model.note, *model.sources}
     given |= {item.name for item in formats.values()}
     given |= {entry.source for entry in EXPLANATIONS.values()}
+    given |= set(reference.sections())
     both = {*given, *map(text.plain, given)} - {""}
     return tuple(sorted(both, key=len, reverse=True))
 

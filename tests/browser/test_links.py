@@ -204,3 +204,18 @@ def test_the_fidelity_switch_and_a_layout_travel_in_the_link(tab: Page, app: str
     tab.wait_for_selector(IDLE)
     assert query(tab) == {"f": ["operators"], "dp": ["2"]}
     no_exception(tab)
+
+
+def test_a_source_leads_to_its_formula(tab: Page, app: str) -> None:
+    """In a tab of its own, at the heading, with the scenario kept."""
+    visit(tab, f"{app}/?b=64")
+    tab.get_by_text("Explain a number").click()
+    with tab.context.expect_page() as opened:
+        tab.get_by_role("link", name="F3.1", exact=True).click()
+    there = opened.value
+    heading = there.get_by_role("heading", name=re.compile("^F3.1 "))
+    expect(heading).to_be_in_viewport(timeout=20_000)
+    assert query(there)["b"] == ["64"]
+    assert there.evaluate("decodeURIComponent(location.hash)") == "#f3-1-the-bound"
+    no_exception(there)
+    there.close()

@@ -12,7 +12,7 @@ from pages.ui.about import words
 from pages.ui.frame import sidebar
 from pages.ui.frame.page import Page, View
 from pages.ui.frame.section import Section, Table
-from pages.ui.writing import explained, tables, text
+from pages.ui.writing import explained, reference, tables, text
 
 
 def method(view: View) -> None:
@@ -22,6 +22,20 @@ def method(view: View) -> None:
     bound = EXPLANATIONS["step_time"]
     st.latex(f"{bound.symbol} = {bound.build(view.scenario).latex()}")
     st.markdown(say(words.METHOD))
+
+
+def formulas(view: View) -> None:
+    """Every formula, a section at a time, as the address says."""
+    st.header(say("Formulas"), anchor=False)
+    st.caption(say("Numbers beside a formula, such as F3.1, lead here. This part is in English."))
+    title = st.selectbox(
+        say("Section"),
+        [title for title in reference.sections() if title != reference.LITERATURE],
+        key=reference.KEY,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    st.markdown(reference.sections()[title])
 
 
 def nomenclature(view: View) -> None:
@@ -75,7 +89,7 @@ def _sources(view: View) -> str:
 def literature(view: View) -> None:
     """What the method is taken from."""
     st.header(say("Literature"), anchor=False)
-    st.markdown(say(words.SOURCES))
+    st.markdown(reference.sections()[reference.LITERATURE])
 
 
 def sections(view: View) -> Iterator[Section]:
@@ -104,6 +118,7 @@ PAGE = Page(
     unused=("n_chips", "usable_memory"),
     parts={
         "method": method,
+        "formulas": formulas,
         "nomenclature": nomenclature,
         "chip": chip,
         "model": model,

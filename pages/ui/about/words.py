@@ -1,4 +1,4 @@
-"""What the About page says of the method and of its sources."""
+"""What the About page says of the method."""
 
 from __future__ import annotations
 
@@ -29,16 +29,4 @@ What it counts with care:
 - **Peaks are dense**, bytes are SI (1 GB is 10⁹ B), one multiply-add is 2 FLOP.
 - **Unknown stays unknown.** A figure that no source publishes is shown as not published, and so is
   whatever needs it.
-""")
-
-SOURCES = marked("""
-- J. Austin et al., *How To Scale Your Model*, 2025, parts 7 and 8: the bound, the critical batch,
-  Llama 3 70B on TPU v5e.
-- R. Pope et al., *Efficiently Scaling Transformer Inference*, arXiv 2211.05102: sharded decode.
-- C. Chen, *Transformer Inference Arithmetic*, 2022: bytes and FLOPs of a step.
-- DeepSeek-AI, *DeepSeek-V2* and *DeepSeek-V3* reports: latent attention and its cache.
-- N. Shazeer, arXiv 1911.02150, and J. Ainslie et al., arXiv 2305.13245: multi-query and
-  grouped-query attention.
-
-F-numbers beside a formula are those of the ledger's own formula reference.
 """)

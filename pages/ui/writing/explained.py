@@ -12,7 +12,7 @@ from calc.explain import EXPLANATIONS, Explanation
 from calc.explain.expression import Expression, Symbol, name_plain, number_latex, number_plain
 from calc.words import say
 from pages.ui.frame import language
-from pages.ui.writing import tables, text
+from pages.ui.writing import reference, tables, text
 
 _NOMENCLATURE = "_nomenclature"
 
@@ -52,7 +52,7 @@ def formula(entry: Explanation, scenario: Scenario) -> None:
     st.latex(f"{entry.symbol} = {symbols}")
     st.latex(f"{entry.symbol} = {numbers}")
     st.markdown(_glossary(written))
-    st.caption(say("Source: {source}. SI units throughout.", source=text.plain(entry.source)))
+    st.caption(say("Source: {source}. SI units throughout.", source=reference.linked(entry.source)))
     with st.grid(2, min_column_width=400):
         _to_copy("LaTeX", f"{entry.symbol} = {symbols} = {numbers}", "latex")
         _to_copy(say("Plain text"), plain(entry, written), None)
