@@ -63,7 +63,7 @@ class Checkpoint:
 
     References
     ----------
-    method.md F9.2, mixed checkpoints.
+    F9.2, mixed checkpoints.
     """
 
     rest: NumberFormat

@@ -70,7 +70,7 @@ def named(id: str) -> NumberFormat | None:
 
     References
     ----------
-    method.md F9.2.
+    F9.2.
 
     Examples
     --------

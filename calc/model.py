@@ -219,7 +219,7 @@ class Model:
         return self.embedding_params + bias + self.final_norms * self.d_model
 
     def weight_bytes(self, stored: Stored) -> float:
-        """What all weights take as they are stored [byte] (method.md F9.2)."""
+        """What all weights take as they are stored [byte] (F9.2)."""
         beside = self.resident_params * stored.of(ATTENTION).bytes
         if stored.uniform is not None:
             return self.total_params * stored.uniform.bytes + beside
