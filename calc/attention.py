@@ -583,7 +583,7 @@ class SharedCache(Around):
 class CrossAttention(Around):
     """A layer that attends to an image alone (Llama 3.2 Vision): without one it keeps nothing.
 
-    Two gates weigh what it adds.
+    Two gates weigh what it adds (F2.12).
     """
 
     inner: GroupedQuery

@@ -185,7 +185,7 @@ def step_time(
     References
     ----------
     F3.1–F3.10, with the weights really read (F1.9, F3.5) and the cache
-    summed over the model's own layers (F2.1–F2.4).
+    summed over the model's own layers (F2.1–F2.12).
     """
     s = scenario
     sequences = np.asarray(s.batch if batch is None else batch, dtype=float)

@@ -243,7 +243,7 @@ NO_FEEDFORWARD = StatedParams(0)
 
 @dataclass(frozen=True)
 class Linear(FeedForward):
-    """`count` square matrices of the model's width, in place of a layer or around the stack."""
+    """`count` square matrices of the model's width, in a layer's place or around all (F1.10)."""
 
     count: int = 1
 
@@ -282,7 +282,7 @@ class PerLayerInputs(FeedForward):
 
 @dataclass(frozen=True)
 class AltUp(FeedForward):
-    """Alternating updates: predicts and corrects `streams` residual streams (Gemma 3n)."""
+    """Alternating updates: predicts and corrects `streams` residual streams (Gemma 3n; F1.10)."""
 
     streams: int
 
@@ -294,7 +294,7 @@ class AltUp(FeedForward):
 
 @dataclass(frozen=True)
 class HyperConnections(FeedForward):
-    """Mixes `streams` residual streams before and after attention and experts (DeepSeek-V4)."""
+    """Mixes `streams` residual streams around attention and experts (DeepSeek-V4; F1.10)."""
 
     streams: int
 

@@ -34,7 +34,7 @@ def kv_per_sequence(scenario: Scenario, context: ArrayLike | None = None) -> Arr
 
     References
     ----------
-    F2.1–F2.4, copies F3.7.
+    F2.1–F2.12, copies F3.7.
     """
     s = scenario
     length = s.context if context is None else context

@@ -165,7 +165,7 @@ class Model:
 
     @cached_property
     def embedding_params(self) -> int:
-        """One embedding table [parameter]."""
+        """One embedding table [parameter] (F1.4)."""
         return self.vocabulary * self.d_model
 
     @cached_property

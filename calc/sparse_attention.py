@@ -34,7 +34,7 @@ class Indexed(Around):
     """Shared by kinds whose small indexer picks the tokens that a step attends to.
 
     Everything is kept, and one index key per token. A step reads all index keys, and the cache of
-    the picked tokens only.
+    the picked tokens only (F2.10; parameters F1.11).
     """
 
     inner: PerToken
@@ -167,7 +167,7 @@ class SparseBlocks(Indexed):
 
 @dataclass(frozen=True)
 class Compressed(Attention):
-    """A window of full tokens beside a cache compressed `ratio` to one (DeepSeek-V4).
+    """A window of full tokens beside a cache compressed `ratio` to one (DeepSeek-V4; F2.11).
 
     One shared vector per entry is both key and value. Where an indexer picks, a step reads its
     keys and the picked entries; otherwise all compressed entries.

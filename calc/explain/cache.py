@@ -66,13 +66,13 @@ def _ridge(s: Scenario) -> Expression:
 EXPLANATIONS: Mapping[str, Explanation] = {
     "kv_per_token": Explanation(
         marked("Per token"), "K_1", "byte/token",
-        f"F2.1–F2.11; {POPE}",
+        f"F2.1–F2.12; {POPE}",
         marked("What one more token adds before any window is full; constant states add nothing."),
         _per_token,
         marked("KV cache per token"),
     ),
     "kv_alone": Explanation(
-        marked("Per sequence"), "K", "byte", f"F2.1–F2.11; {POPE}",
+        marked("Per sequence"), "K", "byte", f"F2.1–F2.12; {POPE}",
         marked("The cache of one sequence at this context, each part held once."), _per_sequence,
         marked("KV cache per sequence without copies"),
     ),

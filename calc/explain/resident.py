@@ -226,7 +226,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     ),
     "kv_per_sequence": Explanation(
         marked("KV cache per sequence"), "K_S", "byte",
-        f"F2.1–F2.11; {POPE}",
+        f"F2.1–F2.12; {POPE}",
         marked(
             "Summed over the kinds of layers that the model has; a sliding window stops growing "
             "once it is full. At fidelity operators copies on several chips count."
