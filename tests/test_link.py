@@ -129,7 +129,7 @@ def test_a_custom_model_and_chip_travel() -> None:
 
 UNUSABLE = [
     ("cfg", "{", "not usable (Not JSON: line 1"),
-    ("cfg", '{"model_type":"bert"}', "not usable (model_type: is missing or not a decoder"),
+    ("cfg", '{"model_type":"bert"}', "not usable (model_type: bert is an encoder"),
     ("cfg", "x" * 6001, "longer than 6,000 characters"),
     ("cfg", '{"model_type":"totals","total_params":-1}', "not usable (total_params is outside"),
     ("pq", "1,x;1,1", "not usable (a weight is not a number"),

@@ -171,7 +171,9 @@ def test_a_pasted_model_and_a_custom_chip_travel_in_the_link(
 def test_an_unusable_custom_model_in_a_link_is_named(tab: Page, app: str) -> None:
     visit(tab, f"{app}/?cfg=%7B%22model_type%22%3A%22bert%22%7D&model=custom")
     notice = tab.locator(".st-key-link-notice")
-    expect(notice).to_contain_text("Custom model (cfg) in the link is not usable (model_type: is")
+    expect(notice).to_contain_text(
+        "Custom model (cfg) in the link is not usable (model_type: bert is"
+    )
     expect_metric(tab, "Step time", "8.57 ms")
     no_exception(tab)
 
