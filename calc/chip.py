@@ -13,8 +13,10 @@ RATES = ("bf16", "fp16", "fp8", "int8", "int4", "fp4", "fp6")
 # Wide enough for any machine, narrow enough to catch GB for bytes or a sparse exaflop.
 PLAUSIBLE: Mapping[str, tuple[float, float]] = {
     "memory": (1e8, 1e14),
+    "visible_memory": (1e8, 1e14),
+    "host_link": (1e8, 1e14),
     "bandwidth": (1e10, 1e17),
-    "peak": (1e12, 1e18),
+    "peak": (1e11, 1e18),
     "link_one_way": (1e8, 1e14),
     "link_two_way": (1e8, 1e14),
     "power": (1, 1e5),
@@ -65,9 +67,16 @@ class Chip:
     id, name, vendor : str
         Slug used in links, the name shown to people, the maker.
     memory : float
-        Memory of one chip [byte].
+        Memory of one chip as programs see it, where that is known, else as the maker prints it
+        [byte]. Capacity counts it at every fidelity.
+    printed_memory : float
+        As the maker prints it [byte]; nan where it is `memory`.
+    memory_by : str
+        Who says `memory`: the ``runtime`` of a framework, a management ``tool``, or the ``maker``.
+    host_link : float
+        To the memory of its host, one way [byte/s]; nan unknown.
     bandwidth : float
-        Memory bandwidth of one chip [byte/s].
+        Memory bandwidth of one chip [byte/s]; nan unknown.
     peaks : mapping of str to float
         Dense peak rate for each compute rate key, such as ``bf16`` [FLOP/s].
     topology, fabric : str, Fabric
@@ -101,6 +110,9 @@ class Chip:
     power: float = math.nan
     price: Price | None = None
     other_prices: tuple[Price, ...] = ()
+    printed_memory: float = math.nan
+    memory_by: str = "maker"
+    host_link: float = math.nan
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
 

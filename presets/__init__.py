@@ -16,7 +16,7 @@ from calc import Chip, Model, NumberFormat
 from presets.loader import (
     PresetError,
     Reader,
-    read_chip,
+    read_chips,
     read_format,
     read_model,
     read_sources,
@@ -44,8 +44,11 @@ _sources = read_sources(HERE / "sources.toml")
 formats: Mapping[str, NumberFormat] = load(
     [HERE / "formats.toml"], lambda id, reader: read_format(id, reader, _sources)
 )
-chips: Mapping[str, Chip] = load(
-    (HERE / "chips").glob("*.toml"), lambda id, reader: read_chip(id, reader, _sources)
+_machines = load(
+    (HERE / "chips").glob("*.toml"), lambda id, reader: read_chips(id, reader, _sources)
+)
+chips: Mapping[str, Chip] = MappingProxyType(
+    {chip.id: chip for machine in _machines.values() for chip in machine}
 )
 models: Mapping[str, Model] = load(
     (HERE / "models").glob("*.toml"), lambda id, reader: read_model(id, reader, formats)

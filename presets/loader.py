@@ -6,7 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -178,6 +178,35 @@ class Facts:
         self._cite(key, fact)
         return value
 
+    def memory(self) -> tuple[float, float, str]:
+        """What is counted, what the maker prints, and who says the first.
+
+        The runtime's figure goes before a management tool's, and either before the maker's.
+        """
+        printed = float(self.number("memory"))
+        if "visible_memory" not in self.reader.table:
+            return printed, math.nan, "maker"
+        fact = self.reader.table_of("visible_memory")
+        value = float(fact.number("value", *PLAUSIBLE["visible_memory"]))
+        by = fact.take("by", str)
+        if by not in ("runtime", "tool"):
+            raise fact.error("by", f"{by} is not runtime or tool")
+        self._cite("visible_memory", fact)
+        return value, printed, by
+
+    def sizes(self) -> list[tuple[float, float, str]]:
+        """Other memories that the machine is sold with, in the form of `memory`."""
+        found = []
+        for item in self.reader.take("sizes", list, []):
+            one = Reader(self.reader.file, f"{self.reader.key}.sizes", item)
+            printed = float(one.number("value", *PLAUSIBLE["memory"]))
+            visible = one.number("visible", *PLAUSIBLE["visible_memory"], None)
+            self._cite(f"memory of {printed / 1e9:g} GB", one)
+            seen = visible is not None
+            found.append((float(visible) if seen else printed, printed if seen else math.nan,
+                          "runtime" if seen else "maker"))  # fmt: skip
+        return found
+
     def slices(self) -> tuple[int, ...]:
         """Chip counts that can be had, ascending."""
         if "slices" not in self.reader.table:
@@ -239,22 +268,26 @@ def read_fabric(reader: Reader, chips_per_node: int | None) -> Fabric:
     return fabric
 
 
-def read_chip(id: str, reader: Reader, sources: Mapping[str, str]) -> Chip:
-    """One accelerator."""
+def read_chips(id: str, reader: Reader, sources: Mapping[str, str]) -> tuple[Chip, ...]:
+    """One accelerator, and the same with each other memory that it is sold with."""
     facts = Facts(reader, sources)
     price, other_prices = facts.prices()
     chips_per_node = facts.number("chips_per_node", None)
+    (memory, printed, by), sizes = facts.memory(), facts.sizes()
     chip = Chip(
         id=id,
         name=reader.take("name", str),
         vendor=reader.take("vendor", str),
-        memory=float(facts.number("memory")),
-        bandwidth=float(facts.number("bandwidth")),
+        memory=memory,
+        printed_memory=printed,
+        memory_by=by,
+        bandwidth=float(facts.number("bandwidth", math.nan)),
         peaks=facts.peaks(),
         topology=reader.take("topology", str, ""),
         fabric=read_fabric(reader, chips_per_node),
         link_one_way=float(facts.number("link_one_way", math.nan)),
         link_two_way=float(facts.number("link_two_way", math.nan)),
+        host_link=float(facts.number("host_link", math.nan)),
         chips_per_node=chips_per_node,
         slices=facts.slices(),
         power=float(facts.number("power", math.nan)),
@@ -264,7 +297,15 @@ def read_chip(id: str, reader: Reader, sources: Mapping[str, str]) -> Chip:
         notes=reader.texts("notes", []),
     )
     reader.done()
-    return chip
+    return chip, *(_with_memory(chip, size) for size in sizes)
+
+
+def _with_memory(chip: Chip, size: tuple[float, float, str]) -> Chip:
+    """A machine with another memory, which its id and name say."""
+    memory, printed, by = size
+    gb = round((memory if math.isnan(printed) else printed) / 1e9)
+    return replace(chip, id=f"{chip.id}-{gb}gb", name=f"{chip.name}, {gb} GB", memory=memory,
+                   printed_memory=printed, memory_by=by)  # fmt: skip
 
 
 # Attention by the name of its kind, and by the key that puts a kind around it, innermost first.

@@ -19,12 +19,17 @@ def scenario(
     n_chips: int = 16,
     batch: int = 32,
     context: int = 8192,
+    memory: float = 0,
     **more: Any,
 ) -> Scenario:
-    """The default scenario of the app, with what a test changes."""
+    """The default scenario of the app, with what a test changes.
+
+    `memory` of a chip is for published examples that count another than the device shows [byte].
+    """
+    preset = chips[chip]
     return Scenario(
         model=model if isinstance(model, Model) else models[model],
-        chip=chips[chip],
+        chip=replace(preset, memory=memory) if memory else preset,
         n_chips=n_chips,
         weight_format=formats[w],
         kv_format=formats[kv],

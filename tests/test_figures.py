@@ -177,9 +177,9 @@ def shape_labels(figure: kit.Chart) -> str:
 def test_regions_are_shaded_and_named() -> None:
     step, _ = drawn(scenario(), True)
     bands = [shape for shape in step.layout["shapes"] if shape["xref"] == "x"]
-    assert [band["x0"] for band in bands] == pytest.approx([120.12, 138], abs=0.01)
+    assert [band["x0"] for band in bands] == pytest.approx([120.12, 149], abs=0.01)
     assert "compute-bound past 120" in shape_labels(step)
-    assert "does not fit past 138" in shape_labels(step)
+    assert "does not fit past 149" in shape_labels(step)
 
 
 def test_a_model_that_does_not_fit_is_grey_everywhere_not_gone() -> None:
@@ -209,13 +209,13 @@ def test_verdict_in_every_regime() -> None:
 
     assert sentence(scenario()) == (
         "One decode step takes **8.57 ms**, 62 % of it reading weights; the linear layers stay "
-        "memory-bound up to batch 120. Memory holds 138 sequences of this length."
+        "memory-bound up to batch 120. Memory holds 149 sequences of this length."
     )
     assert "reading the KV cache" in sentence(scenario(batch=128))
     assert "multiplying in the linear layers" in sentence(scenario(batch=512, context=128))
     assert "it takes 128 × TPU v5e for this batch" in sentence(scenario(batch=1024))
     assert "**The weights alone do not fit** on 1" in sentence(scenario(n_chips=1))
-    assert "No dense bf16 rate is published for RTX 5090" in sentence(scenario(chip="rtx-5090"))
+    assert "No dense bf16 rate is published for Apple M5" in sentence(scenario(chip="m5"))
     fine = scenario(fidelity="operators")
     assert "takes **13.8 ms**, 48 % of it reading the KV cache (textbook bound: 8.57" in sentence(
         fine

@@ -223,8 +223,8 @@ FIT = [("bf16", "bf16", 16), ("int8", "int8", 8), ("int4", "int4", 4)]
 
 @pytest.mark.parametrize(("w", "kv", "n_chips"), FIT)
 def test_sequences_that_fit(w: str, kv: str, n_chips: int) -> None:
-    smallest = scenario(NOMINAL_70B, w=w, kv=kv, n_chips=n_chips)
-    doubled = scenario(NOMINAL_70B, w=w, kv=kv, n_chips=2 * n_chips)
+    smallest = scenario(NOMINAL_70B, w=w, kv=kv, n_chips=n_chips, memory=16e9)
+    doubled = scenario(NOMINAL_70B, w=w, kv=kv, n_chips=2 * n_chips, memory=16e9)
     assert memory.max_batch(smallest) == 43
     assert memory.max_batch(doubled) == 138
 
@@ -235,7 +235,7 @@ def test_memory_of_the_worked_example() -> None:
     assert_allclose(memory.kv_cache(s), 43e9, rtol=2e-3)
     assert_allclose(memory.weights(s) + memory.kv_cache(s), 113e9, rtol=1e-3)
     assert memory.min_chips(s) == 8
-    large = scenario(NOMINAL_70B, batch=240, context=32768)
+    large = scenario(NOMINAL_70B, batch=240, context=32768, memory=16e9)
     assert_allclose(memory.chips_needed(large), 85, rtol=3e-3)
 
 
@@ -263,9 +263,9 @@ def test_question_model_of_the_book() -> None:
     model = books_18b(8)
     assert_allclose(model.total_params, 18.4e9, rtol=3e-3)
     assert model.kv_bytes_per_token(formats["int8"]) == 262_144
-    s = scenario(model, context=128_000)
+    s = scenario(model, context=128_000, memory=16e9)
     assert memory.max_batch(s) == 7
-    fewer = scenario(books_18b(1), context=128_000)
+    fewer = scenario(books_18b(1), context=128_000, memory=16e9)
     assert abs(int(memory.max_batch(fewer)) - 56) <= 3  # the book keeps 18.4e9 parameters
 
 

@@ -123,7 +123,7 @@ def test_levers_of_the_default_scenario() -> None:
     assert found["double_chips"].label == "Double chips (32)"
     assert found["double_chips"].gain(AIMS["step_time"]) == pytest.approx(math.log(2))
     assert found["double_chips"].gain(AIMS["throughput_per_chip"]) == pytest.approx(0)
-    assert found["fill_memory"].label == "Largest batch that fits (138)"
+    assert found["fill_memory"].label == "Largest batch that fits (149)"
     assert found["halve_weights"].label == "Halve weight bytes (int4)"
     # Nothing is sent at the bound, and no cache is copied.
     assert not {"hide_communication", "share_kv"} & set(found)
@@ -172,7 +172,7 @@ def test_what_cannot_be_pulled_says_why() -> None:
     assert [most[id].why_not for id in ("double_chips", "double_batch")] == [
         "largest count", "largest batch",
     ]  # fmt: skip
-    assert pulled(scenario(batch=138))["fill_memory"].why_not == "already the largest"
+    assert pulled(scenario(batch=149))["fill_memory"].why_not == "already the largest"
 
 
 def test_what_no_longer_fits_stands_after_what_does() -> None:

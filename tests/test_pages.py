@@ -15,7 +15,7 @@ def test_default_numbers() -> None:
         "Token/s": "3,730",
         "Token/s per chip": "233",
         "Critical batch": "120",
-        "Largest batch": "138",
+        "Largest batch": "149",
         "USD per Mtoken": "$1.43",
     }
 
@@ -169,7 +169,7 @@ def test_capacity_page_numbers() -> None:
         "KV cache": "42.9 GB",
         "Free": "142 GB",
         "Fewest chips": "8",
-        "Largest batch": "138",
+        "Largest batch": "149",
         "Critical batch": "120",
     }
     assert "the smallest topology is not the cheapest" in words(test)
@@ -276,7 +276,7 @@ def test_kv_page_numbers() -> None:
     assert metrics(test) == {
         "Per token": "160 KiB",
         "Per sequence": "1.34 GB",
-        "Sequences that fit": "138",
+        "Sequences that fit": "149",
         "Reads equal at": "batch 51.8",
         "Attention intensity": "16.0 FLOP/B",
         "Ridge point": "240 FLOP/B",

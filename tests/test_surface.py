@@ -71,7 +71,7 @@ def test_the_documented_example() -> None:
     assert all(time > 0 for time in (*times, step.throughput, step.throughput_per_chip))
     assert step.communication == step.overhead == 0
     assert memory.weights(s) + memory.kv_cache(s) <= memory.capacity(s)
-    assert memory.max_batch(s) == 138
+    assert memory.max_batch(s) == 149
     assert memory.min_chips(s) == 8
     assert round(roofline.critical_batch(s.chip, s.stored, s.compute_format)) == 120
     assert s.model.kv_bytes(8192, s.kv_format) == 8192 * s.model.kv_bytes_per_token(s.kv_format)

@@ -10,7 +10,7 @@ from pages.ui.capacity.view import METRICS, CapacityView
 from pages.ui.charts import kit
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.writing import layout, text
+from pages.ui.writing import fit, layout, text
 from pages.ui.writing import tables as shared
 
 QUESTION = marked("Does it fit, and on how many?")
@@ -43,6 +43,7 @@ def charts(view: CapacityView) -> None:
             ),
         )
         by_context(view).draw("capacity-context")
+    st.caption(fit.seen(view.scenario))
 
 
 def topologies(view: CapacityView) -> None:

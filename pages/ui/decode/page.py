@@ -14,7 +14,7 @@ from pages.ui.decode.view import METRICS, SCALE, SCALES, DecodeView, by_batch, b
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section
-from pages.ui.writing import explained, text
+from pages.ui.writing import explained, fit, text
 from pages.ui.writing import tables as shared
 
 QUESTION = marked("How long is one decode step?")
@@ -57,7 +57,7 @@ def scale(view: DecodeView) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         st.caption(
             text.sentences(shared.step_sentence(step), shared.utilisation_sentence(s, step))
-            + f"  \n{shared.memory_sentence(view.ledger)}",
+            + f"  \n{text.sentences(shared.memory_sentence(view.ledger), fit.seen(s))}",
             width=760,
         )
         st.segmented_control(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from calc import Scenario, memory
 from calc.words import marked, say
 from pages.ui.writing import text
@@ -38,6 +40,24 @@ def misfit(scenario: Scenario) -> str:
     """That a scenario does not fit, where it does not."""
     largest = int(memory.max_batch(scenario))
     return fit(scenario, largest) if scenario.batch > largest else ""
+
+
+def seen(scenario: Scenario) -> str:
+    """What programs see of a chip's memory, where the maker prints another figure."""
+    s, chip = scenario, scenario.chip
+    if chip.memory_by == "maker":
+        return ""
+    printed = replace(s, chip=replace(chip, memory=chip.printed_memory))
+    by = say("programs") if chip.memory_by == "runtime" else say("management tools")
+    return say(
+        "Of each {chip} {who} see {gib:,.2f} GiB. The {gb:,.4g} GB that the maker prints would "
+        "hold {n:,} sequences.",
+        who=by,
+        gib=chip.memory / 2**30,
+        chip=text.plain(chip.name),
+        gb=chip.printed_memory / 1e9,
+        n=int(memory.max_batch(printed)),
+    )
 
 
 def _needed(fewest: int, chip: str) -> str:

@@ -151,7 +151,15 @@ def chip_facts(chip: Chip) -> list[list[str]]:
         else text.unknown()
     )
     figures = {
-        "memory": (say("memory"), text.si(chip.memory, "B")),
+        **(
+            {"visible_memory": (say("memory, as programs see it"), text.si(chip.memory, "B"))}
+            if chip.memory_by != "maker"
+            else {}
+        ),
+        "memory": (
+            say("memory"),
+            text.si(chip.memory if chip.memory_by == "maker" else chip.printed_memory, "B"),
+        ),
         "bandwidth": (say("bandwidth"), text.si(chip.bandwidth, "B/s")),
         **{
             f"{rate} peak": (say("{rate} peak", rate=rate), text.si(peak, "FLOP/s"))
@@ -159,6 +167,7 @@ def chip_facts(chip: Chip) -> list[list[str]]:
         },
         "link_one_way": (say("link one way"), text.si(chip.link_one_way, "B/s")),
         "link_two_way": (say("link two way"), text.si(chip.link_two_way, "B/s")),
+        "host_link": (say("link to the host"), text.si(chip.host_link, "B/s")),
         "chips_per_node": (
             say("chips per node"),
             text.count(chip.chips_per_node or float("nan")),
