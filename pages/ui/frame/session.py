@@ -30,8 +30,7 @@ class Lent:
 def settle_heap() -> int:
     """Take the imported modules out of the garbage collector's sight, once per server.
 
-    Streamlit collects all generations after every run; over the heap of pandas and Plotly that
-    costs more than everything else in a rerun.
+    A full collection over the heap of pandas and Plotly takes longer than any rerun.
     """
     # Streamlit imports it with the first table; its heap must be there before the freeze.
     importlib.import_module("pandas")
