@@ -129,6 +129,12 @@ def _exact_values(field: Quantity) -> set[int]:
     }
 
 
+# What a box holds above the number that it shows, unless somebody typed that or stepped to it. A
+# browser sends all controls with every move: behind a fast slider the box still has an earlier
+# number, which would pass for an edit and take the slider back.
+UNSEEN = 2.0**-20
+
+
 def _logarithmic(field: Quantity) -> int:
     """A slider on a logarithmic scale beside a box for any exact integer.
 
@@ -146,24 +152,26 @@ def _logarithmic(field: Quantity) -> int:
             help=say(field.help),
             bind="query-params",
         )
-        st.session_state[exact] = value
+        st.session_state[exact] = value + UNSEEN
         st.number_input(
             say("{label}, exact", label=say(field.label)),
-            int(field.low),
-            int(field.high),
-            step=1,
+            float(field.low),
+            field.high + UNSEEN,
+            field.low + UNSEEN,  # what an emptied box holds
+            step=1.0,
+            format="%.0f",
             key=exact,
             label_visibility="collapsed",
             on_change=_use_exact,
-            args=(field.key, exact),
+            args=(field, exact),
         )
     return value
 
 
-def _use_exact(key: str, exact: str) -> None:
-    # An emptied box holds None: the slider keeps its value.
-    if st.session_state[exact] is not None:
-        st.session_state[key] = st.session_state[exact]
+def _use_exact(field: Quantity, exact: str) -> None:
+    given = st.session_state[exact]
+    if given % 1 != UNSEEN:
+        st.session_state[field.key] = int(given)
 
 
 def use_batch(batch: float) -> None:
