@@ -120,7 +120,7 @@ class Option:
     label: str
     default: str
     help: str
-    options: tuple[str, ...]
+    options: Sequence[str]
     name: str = ""
 
     def resolve(self, value: str, catalogues: Catalogues) -> str:

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
 from calc import Scenario
 from pages.ui.compare.view import CompareView
-from pages.ui.frame.page import Page, View, pages
+from pages.ui.frame.page import ROOT, Page, View, named, pages
 from pages.ui.frame.pinned import Contender
 from pages.ui.serving.simulations import later
 from pages.ui.serving.view import ServingView
 
-APP = Path(__file__).parents[1] / "app.py"
-
-
-def _named() -> Sequence[str]:
-    """The constant that app.py starts with: the app itself runs when it is imported."""
-    for node in ast.parse(APP.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAGES":
-            names: Sequence[str] = ast.literal_eval(node.value)
-            return names
-    raise AssertionError("app.py names no PAGES")
+APP = ROOT / "app.py"
 
 
 # In the order of the navigation.
-PAGES: Mapping[str, Page[Any]] = {page.name: page for page in pages(_named())}
-SLIDES = tuple(exhibit.key for page in PAGES.values() for exhibit in page.exhibits)
+PAGES: Mapping[str, Page[Any]] = {page.name: page for page in pages(named())}
 
 
 def seen(

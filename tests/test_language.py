@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from babel.messages import Catalog
 from babel.messages.pofile import read_po
-from pages_app import PAGES, SLIDES
+from pages_app import PAGES
 from pages_app import seen as shown
 from said import FILES, ROOT, Bracketed, Read, elements, extracted, seen, unsaid
 from streamlit.testing.v1 import AppTest
@@ -24,7 +24,7 @@ from calc.words import say, speak
 from pages.ui.frame import language, sidebar
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.pinned import Contender
-from pages.ui.frame.presentation import FIELDS
+from pages.ui.frame.presentation import FIELDS, SLIDES
 from pages.ui.report import report
 
 PO = ROOT / "locales" / "zh" / "LC_MESSAGES" / "messages.po"

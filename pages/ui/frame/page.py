@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 from calc import Scenario
 from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.frame.section import Section
+
+ROOT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,3 +189,12 @@ def exhibited(exhibits: Iterable[Exhibit[V]], view: V) -> Iterator[Section]:
 def pages(names: Iterable[str]) -> Sequence[Page[Any]]:
     """The pages of so many folders of `pages/ui`."""
     return [importlib.import_module(f"pages.ui.{name}.page").PAGE for name in names]
+
+
+def named() -> Sequence[str]:
+    """The pages that app.py names, from its text: whoever imports it runs the app."""
+    for node in ast.parse((ROOT / "app.py").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAGES":
+            names: Sequence[str] = ast.literal_eval(node.value)
+            return names
+    raise LookupError("app.py has no PAGES")

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
+from typing import overload
+
 from calc.fields import Field, Option, Quantity
 from calc.scenario import SCHEMA
 from calc.serving import asked
 from calc.words import marked
+from pages.ui.frame.page import named, pages
 
-SLIDES = (
-    "decode", "frontier", "capacity", "kv-cache", "prefill", "sharding", "quantization", "cost",
-    "serving", "speculation", "compare",
-)  # fmt: skip
+
+class _Slides(Sequence[str]):
+    """Keys of all pages' exhibits, found when they are asked for: pages build on this module."""
+
+    @cached_property
+    def _keys(self) -> tuple[str, ...]:
+        return tuple(exhibit.key for page in pages(named()) for exhibit in page.exhibits)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        return self._keys[at]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+SLIDES = _Slides()
 
 # Keys are part of every link ever shared: add fields, never rename or reuse a key.
 LANGUAGE = Option("lang", marked("Language"), "en",
@@ -18,7 +39,7 @@ LANGUAGE = Option("lang", marked("Language"), "en",
 VIEW = Option("view", marked("View"), "explore",
               marked("Pages with their controls, or one chart a screen."),
               ("explore", "present"), name="view")  # fmt: skip
-SLIDE = Option("slide", marked("Slide"), SLIDES[0],
+SLIDE = Option("slide", marked("Slide"), "decode",
                marked("What the presentation shows."), SLIDES, name="slide")  # fmt: skip
 
 # How the acceptance bench draws: a setting, though of the bench only.

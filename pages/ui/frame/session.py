@@ -7,13 +7,12 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
 from calc import Scenario
+from pages.ui.frame.page import ROOT
 
-ROOT = Path(__file__).parents[3]
 HOME = "decode"
 _LENT = "_lent"
 
