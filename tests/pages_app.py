@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from calc import Scenario
+from calc import Scenario, link
+from calc.explain import EXPLANATIONS
+from calc.scenario import build
 from pages.ui.compare.view import CompareView
+from pages.ui.frame.link import PRESETS
 from pages.ui.frame.page import ROOT, Page, View, named, pages
 from pages.ui.frame.pinned import Contender
+from pages.ui.frame.presentation import FIELDS
+from pages.ui.frame.session import HOME
 from pages.ui.serving.simulations import later
 from pages.ui.serving.view import ServingView
+from pages.ui.writing import text, written
 
 APP = ROOT / "app.py"
 
@@ -32,20 +39,73 @@ def seen(
     return [(page, known.get(page.name) or page.slide(scenario)) for page in PAGES.values()]
 
 
-def opened(page: str | None = None, **query: str) -> AppTest:
-    test = AppTest.from_file(APP, default_timeout=30)
+def prepared(page: str | None = None, **query: str) -> AppTest:
+    """The app at a page and with a link's query, before it runs."""
+    test = AppTest.from_file(APP, default_timeout=60)
     for key, value in query.items():
         test.query_params[key] = value
     if page:
-        test.switch_page(page)
-    test.run()
+        test.switch_page(f"pages/{page}.py")
+    return test
+
+
+def opened(page: str | None = None, **query: str) -> AppTest:
+    """The app at a page, by its name; at its first without one."""
+    test = prepared(page, **query).run()
     assert not test.exception
     return test
 
 
+def tour(names: Iterable[str] = PAGES, **query: str) -> Iterator[tuple[Page[Any], AppTest]]:
+    """One session that goes from page to page: an open costs a third of that of a new one."""
+    test = prepared(**query)
+    for name in names:
+        test.switch_page(f"pages/{name}.py").run()
+        assert not test.exception, name
+        assert test.title[0].value == PAGES[name].question
+        yield PAGES[name], test
+
+
+def asked(**query: str) -> Scenario:
+    """The scenario that a link asks for."""
+    values, _ = link.parse({key: [value] for key, value in query.items()}, PRESETS, FIELDS)
+    return build(values, PRESETS)
+
+
+def address(name: str) -> str:
+    """A page's path below the app's own; the home page has none."""
+    return "" if name == HOME else name
+
+
+@cache
+def charts(name: str) -> int:
+    """How many charts a page opens with."""
+    drawn = (element.proto.component_name for element in opened(name).get("bidi_component"))
+    return sum(component == "ledger_renderer" for component in drawn)
+
+
 def metrics(test: AppTest) -> dict[str, str]:
+    """The figures on cards, by their labels."""
     return {metric.label: metric.value for metric in test.metric}
 
 
+def expected(page: Page[Any], scenario: Scenario) -> dict[str, str]:
+    """What the cards of a page should say, by the formulas that explain them."""
+    view = page.slide(scenario)
+    return {
+        EXPLANATIONS[id].label: text.on_card(
+            written.quantity(id, EXPLANATIONS[id].build(view.scenario).value)
+        )
+        for id, of in page.metrics.items()
+        if of(view) is not None
+    }
+
+
 def words(test: AppTest) -> str:
+    """What is said in sentences and tables of Markdown."""
     return "\n".join(markdown.value for markdown in test.markdown)
+
+
+def notes(test: AppTest) -> str:
+    """What is said in small print."""
+    return "\n".join(caption.value for caption in test.caption)

@@ -52,7 +52,7 @@ IDS = frozenset(
     id
     for field in FIELDS
     if isinstance(field, (Option, Choice))
-    for id in (field.default, *(field.options if isinstance(field, Option) else ()))
+    for id in (field.default, *(field.options if isinstance(field, Option) else [field.none]))
 )
 WORD = re.compile(r"[A-Za-z]{3,}")
 # Markup, fields that plotly.js fills in, the link to share, settings as it has them, and units.
@@ -120,6 +120,21 @@ def elements(node: Any) -> Iterator[Any]:
         yield from elements(child)
 
 
+def folded(test: AppTest) -> set[str]:
+    """Keys that open what can be opened, and those that ask for what scrubbers play."""
+    keys = set()
+    for node in elements(test._tree):
+        id = getattr(getattr(node, "proto", None), "id", "")
+        # Ids end in the key that a widget was given.
+        key = id.split("-", 2)[-1]
+        if node.type in ("expander", "popover") and id:
+            keys.add(key)
+        elif node.type == "bidi_component":
+            rows = (json.loads(node.proto.json or "null") or {}).get("rows", ())
+            keys |= {f"_{key}-{row['key']}-wanted" for row in rows}
+    return keys
+
+
 def texts(message: Any) -> Iterator[str]:
     """All texts of an element, as the browser gets them."""
     for field, value in message.ListFields():
@@ -163,7 +178,7 @@ def in_code(node: Any) -> Iterator[str]:
 
 def formula(lines: str) -> str:
     """What is left of lines to copy beside symbols and functions."""
-    return re.sub(r"\b(?:\w*_\w+|max|min|floor|argmax|first|last|for)\b", "", lines)
+    return re.sub(r"\b(?:\w*_\w+|bar|max|min|floor|argmax|first|last|for)\b", "", lines)
 
 
 def in_component(data: str) -> Iterator[str]:

@@ -4,55 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 from arithmetic import evaluated
-from pages_app import PAGES, metrics, opened
+from pages_app import PAGES, asked, expected, metrics, prepared, tour
 from scenarios import scenario
 from streamlit.testing.v1 import AppTest
 
 from calc.explain import EXPLANATIONS
 from calc.scenario import FIDELITIES
-from pages.ui.writing import explained, text, written
+from pages.ui.writing import explained
 
 # Pages with a row of explained figures.
 SHOWN = [name for name, page in PAGES.items() if page.metrics]
-CASES: Mapping[str, Mapping[str, Any]] = {
+CASES: Mapping[str, Mapping[str, str]] = {
     **{
-        f"{model}-{fidelity}": {"model": model, "n_chips": 64, "fidelity": fidelity}
+        f"{model}-{fidelity}": {"model": model, "n": "64", "f": fidelity}
         for model in ("llama-3-70b", "deepseek-v3")
         for fidelity in FIDELITIES
     },
-    "misfit": {"n_chips": 1},
-    "unknown": {"chip": "rtx-5090", "n_chips": 8, "fidelity": "operators"},
+    "misfit": {"n": "1"},
+    "unknown": {"chip": "rtx-5090", "n": "8", "f": "operators"},
 }
-KEYS = {"model": "model", "chip": "chip", "n_chips": "n", "fidelity": "f"}
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-@pytest.mark.parametrize("name", SHOWN)
-def test_every_metric_is_its_explanation_s_value(name: str, case: Mapping[str, Any]) -> None:
-    view = PAGES[name].slide(scenario(**case))
-    values = {
-        id: EXPLANATIONS[id].build(view.scenario).value
-        for id, of in PAGES[name].metrics.items()
-        if of(view) is not None
-    }
-    expected = {
-        EXPLANATIONS[id].label: text.on_card(written.quantity(id, value))
-        for id, value in values.items()
-    }
-    query = {KEYS[field]: str(value) for field, value in case.items()}
-    test = opened(f"pages/{name}.py", **query)
-    assert list(metrics(test).items()) == list(expected.items())
-    assert len(expected) == 6
+def test_every_metric_is_its_explanation_s_value(case: Mapping[str, str]) -> None:
+    s = asked(**case)
+    for page, test in tour(SHOWN, **case):
+        assert list(metrics(test).items()) == list(expected(page, s).items()), page.name
+        assert len(test.metric) == 6
 
 
 def explaining(page: str, **query: str) -> AppTest:
-    test = AppTest.from_file("../app.py", default_timeout=30)
-    test.query_params.update(query)
-    test.switch_page(f"pages/{page}.py")
+    test = prepared(page, **query)
     test.session_state[f"explain-{page}-open"] = True
     test.run()
     assert not test.exception
@@ -67,7 +52,8 @@ def test_every_page_explains_its_own_numbers_first(name: str) -> None:
     own = page.explained or [id for id in page.metrics if id != "missing"]
     assert picker.options[: len(own)] == [EXPLANATIONS[id].label for id in own]
     assert len(picker.options) == len(EXPLANATIONS)
-    assert not opened(f"pages/{name}.py").code
+    test.session_state[f"explain-{name}-open"] = False
+    assert not test.run().code
 
 
 def test_an_explanation_can_be_copied() -> None:

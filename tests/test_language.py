@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from babel.messages import Catalog
 from babel.messages.pofile import read_po
-from pages_app import PAGES
+from pages_app import PAGES, prepared
 from pages_app import seen as shown
-from said import FILES, ROOT, Bracketed, Read, elements, extracted, seen, unsaid
+from said import FILES, ROOT, Bracketed, Read, elements, extracted, folded, seen, unsaid
 from streamlit.testing.v1 import AppTest
 
 from calc.link import parse
 from calc.scenario import build
 from calc.words import say, speak
-from pages.ui.frame import language, sidebar
+from pages.ui.frame import language
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.pinned import Contender
 from pages.ui.frame.presentation import FIELDS, SLIDES
@@ -86,15 +86,6 @@ def english_afterwards() -> Iterator[None]:
     speak(str)
 
 
-# What is opened on a page beside its tabs.
-OPENED = (
-    "share", "report", "pin-open", "kv-pick", "custom-model", "custom-chip",
-    *(f"explain-{page}-open" for page in PAGES),
-    *(f"group-{group}-{unfolded}" for group in sidebar.FOLDED for unfolded in (True, False)),
-)  # fmt: skip
-SCRUBBED = (
-    "_decode-scrub-b", "_decode-scrub-s", "_kv-scrub-s", "_speculation-scrub-ac",
-)  # fmt: skip
 SCENARIOS: dict[str, dict[str, str]] = {
     "default": {},
     "operators": {"f": "operators", "eb": "0.8", "os": "50", "pp": "2"},
@@ -108,31 +99,30 @@ SCENARIOS: dict[str, dict[str, str]] = {
 PINS = json.dumps([["⟦half⟧", "n=8"], ["⟦small⟧", "f=operators&b=0"], ["⟦gone⟧", "chip=gone"]])
 COMMON = {"req": "40", "g": "64", "pins": PINS}
 # Every page in the first and the third, and in the others those that have more to say there.
-VISITS = [
-    *((page, which) for page in PAGES for which in ("default", "experts")),
-    *((page, "operators") for page in ("decode", "sharding")),
-    *((page, "misfit") for page in ("decode", "prefill", "capacity", "cost", "serving")),
-    *((page, "unknown") for page in ("decode", "prefill", "sharding", "serving", "speculative")),
-]
+VISITED: dict[str, Iterable[str]] = {
+    "default": PAGES,
+    "operators": ("decode", "sharding"),
+    "experts": PAGES,
+    "misfit": ("decode", "prefill", "capacity", "cost", "serving"),
+    "unknown": ("decode", "prefill", "sharding", "serving", "speculative"),
+}
 
 
-def opened(query: dict[str, str], page: str = "decode") -> AppTest:
-    """The app with everything opened, before it runs."""
-    # The harness formats options itself.
+def asking(**query: str) -> AppTest:
+    """The app before it runs; the harness formats options itself."""
     speak(language.catalogue(query.get("lang", "en")).gettext)
-    test = AppTest.from_file("../app.py", default_timeout=60)
-    for key, value in {**COMMON, **query}.items():
-        test.query_params[key] = value
-    test.switch_page(f"pages/{page}.py")
-    for key in (*OPENED, *(f"{slot}-wanted" for slot in SCRUBBED)):
-        test.session_state[key] = True
-    return test
+    return prepared(**{**COMMON, **query})
 
 
-def visited(page: str, query: dict[str, str]) -> Iterator[AppTest]:
-    """A page with everything opened, once for each of its tabs."""
-    test = opened(query, page)
-    yield test.run()
+def visited(test: AppTest, page: str) -> Iterator[AppTest]:
+    """A page as it opens, with all that can be opened, and once for each of its tabs."""
+    yield test.switch_page(f"pages/{page}.py").run()
+    known: set[str] = set()
+    while found := folded(test) - known:
+        known |= found
+        for key in found:
+            test.session_state[key] = True
+        yield test.run()
     tabs = [node for node in elements(test._tree) if node.type == "tab"]
     for tab in tabs[1:]:
         test.session_state[f"{page}-tabs"] = tab.label
@@ -149,9 +139,29 @@ def left(tests: Iterable[AppTest]) -> set[str]:
 
 
 @pytest.mark.usefixtures("bracketed")
-@pytest.mark.parametrize(("page", "which"), VISITS)
-def test_every_text_of_a_page_is_a_message(page: str, which: str) -> None:
-    assert not left(visited(page, SCENARIOS[which]))
+@pytest.mark.parametrize("which", [which for which in VISITED if which != "default"])
+def test_every_text_of_a_page_is_a_message(which: str) -> None:
+    test = asking(**SCENARIOS[which])
+    for page in VISITED[which]:
+        assert not left(visited(test, page)), page
+
+
+def test_every_text_of_every_page_is_a_message_and_chinese_shows_as_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted: list[dict[str, list[int]]] = []
+    for query in (SCENARIOS["default"], {"lang": "zh"}):
+        with monkeypatch.context() as patched:
+            if not counted:
+                patched.setattr(language, "catalogue", lambda _: Bracketed())
+            test, counts = asking(**query), dict[str, list[int]]()
+            for page in PAGES:
+                counts[page] = []
+                for run in visited(test, page):
+                    assert counted or not left([run]), page
+                    counts[page].append(len(list(elements(run._tree))))
+            counted.append(counts)
+    assert counted[0] == counted[1]
 
 
 @pytest.mark.usefixtures("bracketed")
@@ -166,12 +176,12 @@ def test_every_text_of_a_page_is_a_message(page: str, which: str) -> None:
     ],
 )
 def test_what_a_service_cannot_do_is_a_message(query: dict[str, str]) -> None:
-    assert not left([opened(query, "serving").run()])
+    assert not left([asking(**query).switch_page("pages/serving.py").run()])
 
 
 @pytest.mark.usefixtures("bracketed")
 def test_every_text_of_the_presentation_is_a_message() -> None:
-    assert not left(opened({"view": "present", "slide": slide}).run() for slide in SLIDES)
+    assert not left(asking(view="present", slide=slide).run() for slide in SLIDES)
 
 
 @pytest.mark.usefixtures("bracketed")
@@ -185,12 +195,3 @@ def test_every_text_of_the_report_is_a_message(which: str) -> None:
     s, values = contenders[0].scenario, {**contenders[0].values, "requests": 40}
     made = report.html(s, values, shown(s, values, contenders), "", date(2026, 1, 1))
     assert not [words for words in Read(made).texts if unsaid(words)]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_in_chinese_shows_as_much(page: str) -> None:
-    english, chinese = (
-        [len(list(elements(test._tree))) for test in visited(page, spoken)]
-        for spoken in ({}, {"lang": "zh"})
-    )
-    assert english == chinese

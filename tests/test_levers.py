@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from numpy.testing import assert_equal
+from pages_app import metrics, opened
 from scenarios import FINE, SPREAD, scenario
 from strategies import ANY
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
@@ -198,15 +199,6 @@ def test_the_best_lever_is_said() -> None:
     assert "**Double chips (16)** does most for batch" in told(unknown, "max_batch")
 
 
-def opened(**query: str) -> AppTest:
-    test = AppTest.from_file("../app.py", default_timeout=30)
-    for key, value in query.items():
-        test.query_params[key] = value
-    test.run()
-    assert not test.exception
-    return test
-
-
 def choose(test: AppTest, row: int) -> AppTest:
     """Select a row of the levers table, as the browser reports it."""
     states: WidgetStates = test._tree.get_widget_states()
@@ -216,10 +208,6 @@ def choose(test: AppTest, row: int) -> AppTest:
     test._run(states)
     assert not test.exception
     return test
-
-
-def metric(test: AppTest, label: str) -> str:
-    return str(next(metric.value for metric in test.metric if metric.label == label))
 
 
 def names(test: AppTest) -> list[Any]:
@@ -242,19 +230,19 @@ def test_the_table_is_ranked_for_the_aim() -> None:
 
 def test_a_chosen_lever_is_applied_in_the_sidebar() -> None:
     test = choose(opened(), 0)
-    assert metric(test, "Step time") == "4.29 ms"
+    assert metrics(test)["Step time"] == "4.29 ms"
     assert test.select_slider(key="n").value == 32
     # The next table has no row ticked, and starts from there.
     assert names(test)[0] == "Double chips (64)"
     test = choose(test, names(test).index("Halve weight bytes (int4)"))
     assert test.selectbox(key="w").value == "int4"
-    assert metric(test, "Step time") == "2.96 ms"
+    assert metrics(test)["Step time"] == "2.96 ms"
 
 
 def test_a_lever_whose_control_is_folded_away_reaches_the_link() -> None:
     test = opened(f="operators")
     test = choose(test, names(test).index("Split KV copies by batch"))
-    assert metric(test, "Step time") == "10.7 ms"
+    assert metrics(test)["Step time"] == "10.7 ms"
     assert test.query_params["ks"] == "batch"
     assert test.selectbox(key="ks").value == "batch"
 
@@ -264,7 +252,7 @@ def test_every_lever_that_is_shown_can_be_applied(query: dict[str, str]) -> None
     for row, name in enumerate(names(opened(**query))):
         test = opened(**query)
         promised = test.dataframe[0].value["Step (ms)"][row]
-        value, unit = metric(choose(test, row), "Step time").split()
+        value, unit = metrics(choose(test, row))["Step time"].split()
         shown = float(value) * {"s": 1e3, "ms": 1.0, "µs": 1e-3}[unit]
         assert shown == pytest.approx(promised, rel=6e-3), name
 

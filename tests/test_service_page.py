@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from pages_app import seen
+from pages_app import opened, seen
 from scenarios import scenario
 from streamlit.testing.v1 import AppTest
 
@@ -17,17 +16,9 @@ from pages.ui.frame.pinned import Contender
 from pages.ui.frame.presentation import FIELDS
 from pages.ui.report import report
 
-APP = Path(__file__).parents[1] / "app.py"
-
 
 def page(**query: str) -> AppTest:
-    at = AppTest.from_file(str(APP), default_timeout=60)
-    for key, value in query.items():
-        at.query_params[key] = value
-    at.run()
-    at.switch_page("pages/serving.py").run()
-    assert not at.exception
-    return at
+    return opened("serving", **query)
 
 
 def words(at: AppTest) -> str:

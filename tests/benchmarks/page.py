@@ -22,19 +22,16 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "tests"))
 from browser.environment import launched, serve
 from browser.steps import IDLE
+from pages_app import PAGES, address
 
-ROOT = Path(__file__).parents[2]
 PRESSES = 25
 FRESH = 5
 STOCK = {"LEDGER_STOCK_CHARTS": "1"}
-PAGES = (
-    "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "serving",
-    "speculative", "compare",
-)  # fmt: skip
-
 WATCH = """
 window.mark = {pressed: 0, drawn: 0, idle: 0};
 addEventListener('keydown', () => {
@@ -125,7 +122,7 @@ def main() -> None:
     with serve(empty) as url:
         row("empty app, rerun on the server", server_times(url))
     with serve(ROOT / "app.py") as url:
-        for path, query in product(PAGES, ("", "f=operators")):
+        for path, query in product(map(address, PAGES), ("", "f=operators")):
             name = f"{path or 'decode'} {query}".strip()
             row(f"{name}, rerun on the server", server_times(url, path, query))
     with launched() as browser:

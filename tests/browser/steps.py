@@ -9,8 +9,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
-# Charts that a page opens with, where they are not two.
-CHARTS = {"": 3, "speculative": 4, "quantization": 6, "compare": 0, "about": 0}
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
 
 

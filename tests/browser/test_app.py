@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from pages_app import PAGES, address, charts
 from playwright.sync_api import Page, expect
 
 from browser.steps import (
-    CHARTS,
     IDLE,
     expect_charts,
     expect_metric,
@@ -77,10 +77,10 @@ def test_an_explanation_shows_formula_and_numbers(tab: Page, app: str) -> None:
 def test_the_kv_page_draws_every_tab(tab: Page, app: str) -> None:
     visit(tab, f"{app}/kv_cache?model=gemma-3-27b")
     expect_charts(tab, 2)
-    for name, charts in (("Intensity", 3), ("Layers", 2), ("Paging", 3)):
+    for name, number in (("Intensity", 3), ("Layers", 2), ("Paging", 3)):
         tab.get_by_role("tab", name=name).click()
         tab.wait_for_selector(IDLE)
-        expect(tab.locator(".js-plotly-plot:visible")).to_have_count(charts)
+        expect(tab.locator(".js-plotly-plot:visible")).to_have_count(number)
         no_exception(tab)
 
 
@@ -138,22 +138,17 @@ def test_replicas_are_placed_and_a_price_travels(tab: Page, app: str) -> None:
     no_exception(tab)
 
 
-PAGE_TABS = [
-    ("serving", ("Percentiles", "Over time", "Load", "Closed forms", "Policies")),
-    ("prefill", ("Prefix cache", "Separate prefill servers", "FLOPs per layer")),
-    ("capacity", ("Every chip", "Replica packing", "Smallest topologies")),
-    ("quantization", ("Bits of every format", "Affine quantization", "What moves")),
-    ("sharding", ("Axes and rings", "One or two dimensions", "Legal widths", "Per chip")),
-]
+# What a tab may have: a table, a chart, a table to type into, a file to give.
+CONTENT = "table, .js-plotly-plot, [data-testid=stDataFrame], [data-testid=stFileUploader]"
 
 
-@pytest.mark.parametrize(("path", "names"), PAGE_TABS)
-def test_every_tab_is_drawn(tab: Page, app: str, path: str, names: tuple[str, ...]) -> None:
-    visit(tab, f"{app}/{path}")
-    expect_charts(tab, CHARTS.get(path, 2))
-    for name in names:
-        tab.get_by_role("tab", name=name).click()
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.tabs])
+def test_every_tab_is_drawn(tab: Page, app: str, name: str) -> None:
+    visit(tab, f"{app}/{address(name)}")
+    expect_charts(tab, charts(name))
+    first, *others = PAGES[name].tabs
+    for label in (*others, first):
+        tab.get_by_role("tab", name=label, exact=True).click()
         tab.wait_for_selector(IDLE)
-        drawn = "table, .js-plotly-plot, [data-testid=stDataFrame]"
-        expect(tab.get_by_role("tabpanel").locator(drawn).first).to_be_visible()
+        expect(tab.get_by_role("tabpanel").locator(CONTENT).first).to_be_visible()
         no_exception(tab)

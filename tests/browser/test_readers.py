@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from pages_app import PAGES, address, charts
 from playwright.sync_api import Page, expect
 
 from browser.steps import (
-    CHARTS,
     IDLE,
     expect_charts,
     expect_no_overflow,
@@ -17,19 +17,14 @@ from browser.steps import (
     visit,
 )
 
-PATHS = [
-    "", "prefill", "kv_cache", "sharding", "capacity", "quantization", "cost", "serving",
-    "speculative", "compare", "about",
-]  # fmt: skip
 
-
-@pytest.mark.parametrize("path", PATHS)
-def test_every_reader_is_served(tab: Page, app: str, path: str) -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_every_reader_is_served(tab: Page, app: str, name: str) -> None:
     """Both languages, light and dark: no exception, no serious violation, no sideways scrolling."""
-    visit(tab, f"{app}/{path}?lang=zh")
-    if CHARTS.get(path, 2):
-        expect_charts(tab, CHARTS.get(path, 2))
-    if path == "about":
+    visit(tab, f"{app}/{address(name)}?lang=zh")
+    if charts(name):
+        expect_charts(tab, charts(name))
+    if name == "about":
         expect(tab.locator(".katex").last).to_be_visible()
     heading = tab.get_by_role("heading", level=1)
     expect(heading).to_have_text(re.compile("[\u4e00-\u9fff]"))

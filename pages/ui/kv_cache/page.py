@@ -77,7 +77,7 @@ def context(view: KvCacheView) -> Shown:
 
 def charts(view: KvCacheView) -> None:
     """The scrubber, what each kind caches of a token, and how it grows."""
-    scrubber.show("kv-scrub", [by_context(view)])
+    scrubber.show("kv_cache-scrub", [by_context(view)])
     kv = view.scenario.kv_format
     sizes = {name: variant.kv_bytes_per_token(kv) for name, variant in view.compared.items()}
     named = {name: text.kibibytes(size) for name, size in sizes.items()}

@@ -41,7 +41,7 @@ def by_batch(view: SpeculationView) -> Shown:
 
 def charts(view: SpeculationView) -> None:
     """The scrubber, and what it moves."""
-    scrubber.show("speculation-scrub", [by_acceptance(view)])
+    scrubber.show("speculative-scrub", [by_acceptance(view)])
     with st.grid(2, min_column_width=400):
         by_batch(view).draw("speed-batch")
         kit.show(
