@@ -127,7 +127,7 @@ def _bound(s: Scenario, length: Array, cached: Array) -> Work:
     cache = model.kv_bytes(length, s.kv_format)
     linear, peak = linear_flops(model, new), s.chip.peak(s.compute_format)
     done, rate = linear + attention, np.asarray(peak)
-    if s.linear_rate != peak:
+    if not s.one_rate:
         rate = done / (linear / s.linear_rate + attention / peak)
     whole = Operator(
         marked("prompt"), False, (read + cache) / n, done / n, s.chip.bandwidth, rate * s.mfu

@@ -190,14 +190,21 @@ class Scenario:
         return 8 * self.model.weight_bytes(self.stored) / self.model.held_params
 
     @cached_property
+    def one_rate(self) -> bool:
+        """Whether all linear layers are multiplied in the compute format."""
+        return set(self.model.multiplied_in(self.stored, self.compute_format)) == {
+            self.compute_format
+        }
+
+    @cached_property
     def linear_rate(self) -> float:
         """Peak of the linear layers together, each part in the format it is multiplied in [FLOP/s].
 
         nan where the chip publishes no rate for one of them.
         """
+        if self.one_rate:
+            return self.chip.peak(self.compute_format)
         used = self.model.multiplied_in(self.stored, self.compute_format)
-        if len(used) == 1:
-            return self.chip.peak(next(iter(used)))
         return sum(used.values()) / sum(n / self.chip.peak(one) for one, n in used.items())
 
     def __post_init__(self) -> None:

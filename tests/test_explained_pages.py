@@ -24,7 +24,7 @@ CASES: Mapping[str, Mapping[str, str]] = {
         for fidelity in FIDELITIES
     },
     "misfit": {"n": "1"},
-    "unknown": {"chip": "rtx-5090", "n": "8", "f": "operators"},
+    "unknown": {"chip": "t4", "n": "8", "f": "operators"},
 }
 
 
@@ -86,7 +86,7 @@ def test_every_plain_text_is_one_line_a_fact(fidelity: str) -> None:
 
 
 def test_what_is_unknown_has_no_unit() -> None:
-    s = scenario("llama-3-70b", chip="rtx-5090", n_chips=8, fidelity="operators")
+    s = scenario("llama-3-70b", chip="t4", n_chips=8, fidelity="operators")
     entry = EXPLANATIONS["step_time"]
     written = entry.build(s)
     assert math.isnan(written.value)

@@ -93,7 +93,7 @@ SCENARIOS: dict[str, dict[str, str]] = {
                 "ep": "72", "dp": "72", "c": "fp8", "w": "fp8", "sk": "0.5", "usd": "3",
                 "px": "3000", "d": "llama-3.2-1b"},
     "misfit": {"n": "1", "b": "4096", "s": "131072", "k": "0", "px": "8192"},
-    "unknown": {"chip": "rtx-5090", "n": "8", "b": "-5"},
+    "unknown": {"chip": "t4", "n": "8", "b": "-5"},
 }  # fmt: skip
 # A service that is quickly simulated, and pins whose names count as said.
 PINS = json.dumps([["⟦half⟧", "n=8"], ["⟦small⟧", "f=operators&b=0"], ["⟦gone⟧", "chip=gone"]])

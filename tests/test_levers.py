@@ -194,7 +194,7 @@ def test_the_best_lever_is_said() -> None:
     )
     assert told(scenario(), "throughput_per_chip").endswith("token/s per chip 233 → 427 (+83 %).")
     assert "with no lever alone does it fit" in told(scenario(n_chips=2), "step_time")
-    unknown = scenario(chip="rtx-5090", n_chips=8)
+    unknown = scenario(chip="t4", n_chips=8)
     assert told(unknown, "step_time") == "What a lever would do to step time is not known here."
     assert "**Double chips (16)** does most for batch" in told(unknown, "max_batch")
 
@@ -259,7 +259,7 @@ def test_every_lever_that_is_shown_can_be_applied(query: dict[str, str]) -> None
 
 @pytest.mark.parametrize(
     "query",
-    [{"chip": "rtx-5090"}, {"chip": "inferentia2", "n": "12", "f": "operators"}, {"n": "1"},
+    [{"chip": "t4"}, {"chip": "inferentia2", "n": "12", "f": "operators"}, {"n": "1"},
      {"n": "16384", "b": "65536", "s": "16777216"}, {"b": "1", "s": "1", "n": "1"},
      {"chip": "groqchip1", "model": "llama-3-8b", "c": "fp16"}],
 )  # fmt: skip

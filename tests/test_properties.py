@@ -151,7 +151,7 @@ def test_a_scenario_refuses_unknown_fidelity() -> None:
 
 
 def test_unknown_rate_travels_as_nan_and_leaves_the_rest() -> None:
-    s = scenario(chip="rtx-5090", c="bf16", n_chips=8)
+    s = scenario(chip="t4", c="bf16", n_chips=8)
     step = decode.step_time(s)
     assert math.isnan(float(step.total))
     assert math.isnan(roofline.compute_bound_batch(s))

@@ -104,7 +104,7 @@ def _per_weight(size: float) -> Symbol:
 def linear_rate(s: Scenario) -> Symbol:
     """That of all parts together, each in the format it is multiplied in."""
     words = marked("dense peak of one chip for the linear layers")
-    if s.linear_rate == s.chip.peak(s.compute_format):
+    if s.one_rate:
         return rate(s)
     return Symbol(r"C_\mathrm{lin}", s.linear_rate, "FLOP/s", words)
 

@@ -81,7 +81,7 @@ def _time(s: Scenario) -> Expression:
         )
         reach = chips(s) * bandwidth(s)
         whole_rate = linear_rate(s)
-        if s.linear_rate != s.chip.peak(s.compute_format):
+        if not s.one_rate:
             whole_rate = Symbol(
                 r"\bar C", float(whole.rate) / s.mfu, "FLOP/s",
                 marked("dense peak of one chip for all parts of a prompt"),

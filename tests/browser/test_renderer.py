@@ -236,7 +236,7 @@ def test_beyond_the_frames_everything_is_pale(tab: Page, app: str) -> None:
 
 
 def test_what_is_unknown_stays_so_under_the_hand(tab: Page, app: str) -> None:
-    visit(tab, f"{app}/?chip=rtx-5090&n=8")
+    visit(tab, f"{app}/?chip=t4&n=8")
     expect_charts(tab)
     reach(tab, "b")
     x, y = grab(tab, "b")
