@@ -129,7 +129,7 @@ class SparseTopK(Indexed):
 
 @dataclass(frozen=True)
 class SparseBlocks(Indexed):
-    """Attention of each KV head to the `blocks` blocks that an indexer picks for it (MiniMax-M3).
+    """Attention of each KV head to `blocks` blocks that an indexer picks (MiniMax-M3; F2.10).
 
     Parameters
     ----------

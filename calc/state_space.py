@@ -345,7 +345,7 @@ class Lightning(ConstantState):
 
 @dataclass(frozen=True)
 class ShortConvolution(ConstantState):
-    """A gated convolution over the last tokens and no state beside it (LFM2).
+    """A gated convolution over the last tokens and no state beside it (LFM2; F1.7).
 
     Parameters
     ----------
