@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
+from fnmatch import translate
 from typing import Any
 
 from calc.checkpoint import (
@@ -178,43 +179,63 @@ def _shown(name: str) -> str:
 
 
 Formats = dict[str, NumberFormat]
-Excluded = Callable[[str], bool]
 
 
-def _patterns(listed: Any) -> Excluded:
-    """Whether a module is named by a list of names, globs and ``re:`` expressions.
+@dataclass(frozen=True)
+class Named:
+    """Modules by a list of names, globs and ``re:`` expressions.
 
-    Lists may be long, with a name for every expert of every layer: names are looked up.
+    Lists may be long, with a name for every expert of every layer: names are looked up, and a
+    pattern is tried where a text that it must hold is there. `layers` are those that the list
+    tells from others by their number; None where it may be any.
     """
-    if not isinstance(listed, Sequence) or isinstance(listed, str):
-        return lambda module: False
-    names: set[str] = set()
-    globs: dict[str, None] = {}
-    expressions = []
-    for entry in listed:
-        if not isinstance(entry, str) or len(entry) > 500:
-            continue
-        if entry.startswith("re:"):
-            expressions.append(_expression(entry[3:]))
-        elif "*" in entry:
-            globs[entry.removeprefix("language_model.").removeprefix("model.")] = None
-        else:
-            names.add(entry.removeprefix("language_model.").removeprefix("model."))
-    if max(len(globs), len(expressions)) > _MOST_PATTERNS:
-        raise NotUnderstoodError("ignore")
 
-    def named_by(module: str) -> bool:
+    names: frozenset[str]
+    patterns: tuple[tuple[str, re.Pattern[str]], ...]
+    layers: frozenset[int] | None
+
+    def __call__(self, module: str) -> bool:
         short = module.removeprefix("model.")
         words = short.split(".")
         starts = (".".join(words[:n]) for n in range(1, len(words) + 1))
         return (
-            not names.isdisjoint(words)
-            or not names.isdisjoint(starts)
-            or any(fnmatchcase(short, f"*{name}*") for name in globs)
-            or any(one.match(module) or one.match(short) for one in expressions)
+            not self.names.isdisjoint(words)
+            or not self.names.isdisjoint(starts)
+            or any(
+                held in module and (one.match(module) or one.match(short))
+                for held, one in self.patterns
+            )
         )
 
-    return named_by
+
+def _patterns(listed: Any) -> Named:
+    """A list of modules, or of none if it is no list."""
+    names: set[str] = set()
+    patterns: dict[str, tuple[str, re.Pattern[str]]] = {}
+    for entry in _list(listed):
+        if not isinstance(entry, str) or len(entry) > 500 or entry in patterns:
+            continue
+        short = entry.removeprefix("language_model.").removeprefix("model.")
+        if "*" not in entry and not entry.startswith("re:"):
+            names.add(short)
+        elif len(patterns) == _MOST_PATTERNS:
+            raise NotUnderstoodError("ignore")
+        elif entry.startswith("re:"):
+            patterns[entry] = "", _expression(entry[3:])
+        else:
+            held = max(re.split(r"[*?]|\[.*?\]", short), key=len)
+            patterns[entry] = held, re.compile(translate(f"*{short}*"))
+    numbers = re.findall(r"\d{1,5}", " ".join((*names, *patterns)))
+    ranges = any("[" in entry or "\\d" in entry for entry in patterns)
+    return Named(
+        frozenset(names),
+        tuple(patterns.values()),
+        None if ranges else frozenset(map(int, numbers)),
+    )
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
 _MOST_PATTERNS = 1000
@@ -231,13 +252,22 @@ def _expression(text: str) -> re.Pattern[str]:
         raise NotUnderstoodError("ignore") from None
 
 
-def _share_excluded(part: str, excluded: Excluded, layers: int) -> float:
+def _share_excluded(part: str, excluded: Named, layers: int) -> float:
     """Share of the layers in which a list leaves a part alone."""
     names = MODULES[part]
-    if "{n}" not in names[0]:
+    if "{n}" not in "".join(names):
         return float(any(excluded(name) for name in names))
-    left = sum(any(excluded(name.format(n=n)) for name in names) for n in range(layers))
-    return left / layers if layers else 0.0
+    if not layers:
+        return 0.0
+
+    def left(n: int) -> bool:
+        return any(excluded(name.format(n=n)) for name in names)
+
+    own = {n for n in range(layers) if excluded.layers is None or n in excluded.layers}
+    others = [n for n in range(layers) if n not in own]
+    # All layers that no entry names by number fare alike.
+    count = sum(map(left, own)) + len(others) * any(map(left, others[:1]))
+    return count / layers
 
 
 def _everywhere(
@@ -255,9 +285,7 @@ def _left_out(q: Mapping[str, Any]) -> list[Any]:
     """All lists of modules that are not quantized, whatever their key is called."""
     keys = ("ignore", "ignored_layers", "modules_to_not_convert", "modules_to_not_quantize",
             "exclude_modules", "llm_int8_skip_modules")  # fmt: skip
-    lists = [q.get(key) for key in keys]
-    return [entry for one in lists if isinstance(one, Sequence) and not isinstance(one, str)
-            for entry in one]  # fmt: skip
+    return [entry for key in keys for entry in _list(q.get(key))]
 
 
 def _fp8(q: Mapping[str, Any], rest: NumberFormat, layers: int) -> Formats:
