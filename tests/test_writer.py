@@ -12,7 +12,7 @@ import pytest
 from corpora import DECODERS, config_of, corpus
 
 from calc import Block, Model, hf_config
-from calc.attention import NO_ATTENTION, SharedCache
+from calc.attention import NO_ATTENTION, CrossAttention, SharedCache, StatedCache
 from calc.feedforward import Dense
 from presets import PresetError, formats, load, models, writer
 from presets.loader import Reader, read_model
@@ -62,8 +62,9 @@ def test_every_preset_is_written_as_it_was_read(model: Model) -> None:
 
 @pytest.mark.parametrize("model", models.values(), ids=lambda model: model.id)
 def test_so_is_every_kind_with_its_cache_shared(model: Model) -> None:
+    keeps_none = (StatedCache, SharedCache, CrossAttention)
     blocks = tuple(
-        block if block.attention == NO_ATTENTION
+        block if isinstance(block.attention, keeps_none)
         else replace(block, attention=SharedCache(block.attention))
         for block in model.blocks
     )  # fmt: skip
