@@ -58,12 +58,10 @@ def query_heads(k: Keys, default: int | None = None) -> int:
     return k.whole("num_attention_heads", default=default, high=10**5)
 
 
-def grouped(
-    k: Keys, *, default_dim: int | None = None, default_kv: int | None = None, **extras: Any
-) -> GroupedQuery:
+def grouped(k: Keys, *, default_dim: int | None = None, **extras: Any) -> GroupedQuery:
     """Grouped-query attention by the usual keys; as many KV heads as heads when none are given."""
     heads = query_heads(k)
-    kv_heads = k.whole("num_key_value_heads", default=default_kv or heads, high=10**5)
+    kv_heads = k.whole("num_key_value_heads", default=heads, high=10**5)
     must_divide(k, "num_key_value_heads", kv_heads, heads)
     return GroupedQuery(heads, kv_heads, head_dim(k, heads, default_dim), **extras)
 

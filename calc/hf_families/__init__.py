@@ -39,7 +39,7 @@ class Family:
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
-def sizes(
+def _sizes(
     width: int, columns: int, layers: int, heads: int, kv_heads: int, vocabulary: int
 ) -> Mapping[str, int]:
     """The sizes that a class starts from."""
@@ -53,7 +53,16 @@ def sizes(
     }
 
 
-def latent_ranks(
+def _starts(vocabulary: int, context: int, window: int) -> Mapping[str, int]:
+    """What a Gemma class starts from even in a file of its own."""
+    return {
+        "vocab_size": vocabulary,
+        "max_position_embeddings": context,
+        "sliding_window": window,
+    }
+
+
+def _latent_ranks(
     queries: int, latent: int, nope: int, rope: int, value: int | None = None
 ) -> Mapping[str, int]:
     """The ranks and head widths of latent attention that a class starts from."""
@@ -66,12 +75,12 @@ def latent_ranks(
     return ranks if value is None else {**ranks, "v_head_dim": value}
 
 
-def spelt(**names: str) -> Mapping[str, str]:
+def _spelt(**names: str) -> Mapping[str, str]:
     """What a family calls the usual keys."""
     return names
 
 
-_GPT = spelt(
+_GPT = _spelt(
     hidden_size="n_embd",
     intermediate_size="n_inner",
     max_position_embeddings="n_positions",
@@ -79,41 +88,41 @@ _GPT = spelt(
     num_hidden_layers="n_layer",
     num_key_value_heads="n_head_kv",
 )
-_BLOOM = spelt(num_attention_heads="n_head", num_hidden_layers="n_layer")
-_MPT = spelt(
+_BLOOM = _spelt(num_attention_heads="n_head", num_hidden_layers="n_layer")
+_MPT = _spelt(
     hidden_size="d_model",
     max_position_embeddings="max_seq_len",
     num_attention_heads="n_heads",
     num_hidden_layers="n_layers",
 )
-_OLD_FALCON = spelt(
+_OLD_FALCON = _spelt(
     num_attention_heads="n_head", num_hidden_layers="n_layer", num_key_value_heads="n_head_kv"
 )
-_FALCON = spelt(num_key_value_heads="num_kv_heads", intermediate_size="ffn_hidden_size")
-_LOCAL = spelt(num_experts="num_local_experts", moe_intermediate_size="intermediate_size")
-_OWN_WIDTH = spelt(moe_intermediate_size="intermediate_size")
-_ROUTED = spelt(num_experts="n_routed_experts", num_shared_experts="n_shared_experts")
-_GEMMA4 = spelt(num_experts_per_tok="top_k_experts")
-_ERNIE = spelt(
+_FALCON = _spelt(num_key_value_heads="num_kv_heads", intermediate_size="ffn_hidden_size")
+_LOCAL = _spelt(num_experts="num_local_experts", moe_intermediate_size="intermediate_size")
+_OWN_WIDTH = _spelt(moe_intermediate_size="intermediate_size")
+_ROUTED = _spelt(num_experts="n_routed_experts", num_shared_experts="n_shared_experts")
+_GEMMA4 = _spelt(num_experts_per_tok="top_k_experts")
+_ERNIE = _spelt(
     num_experts="moe_num_experts",
     num_experts_per_tok="moe_k",
     num_shared_experts="moe_num_shared_experts",
 )
-_KIMI = spelt(
+_KIMI = _spelt(
     num_experts_per_tok="num_experts_per_token",
     linear_num_heads="num_heads",
     linear_head_dim="head_dim",
     linear_conv_kernel_dim="short_conv_kernel_size",
     max_position_embeddings="model_max_length",
 )
-_LONGCAT = spelt(
+_LONGCAT = _spelt(
     num_hidden_layers="num_layers",
     num_experts="n_routed_experts",
     num_experts_per_tok="moe_topk",
     intermediate_size="ffn_hidden_size",
     moe_intermediate_size="expert_ffn_hidden_size",
 )
-_MINIMAX_M3 = spelt(
+_MINIMAX_M3 = _spelt(
     num_experts="num_local_experts",
     moe_intermediate_size="intermediate_size",
     index_topk_blocks="sparse_topk_blocks",
@@ -121,8 +130,8 @@ _MINIMAX_M3 = spelt(
     index_n_heads="sparse_num_index_heads",
     index_head_dim="sparse_index_dim",
 )
-_STEP = spelt(num_key_value_heads="num_attention_groups")
-_MAMBA2 = spelt(
+_STEP = _spelt(num_key_value_heads="num_attention_groups")
+_MAMBA2 = _spelt(
     mamba_n_heads="num_heads",
     mamba_d_head="head_dim",
     mamba_d_state="state_size",
@@ -130,7 +139,7 @@ _MAMBA2 = spelt(
     mamba_d_conv="conv_kernel",
     mamba_expand="expand",
 )
-_NEMOTRON_H = spelt(
+_NEMOTRON_H = _spelt(
     mamba_n_heads="mamba_num_heads",
     mamba_d_head="mamba_head_dim",
     mamba_d_state="ssm_state_size",
@@ -141,14 +150,14 @@ _NEMOTRON_H = spelt(
     num_shared_experts="n_shared_experts",
     state_dtype="mamba_ssm_cache_dtype",
 )
-_ZAMBA2 = spelt(mamba_n_heads="n_mamba_heads", mamba_n_groups="mamba_ngroups")
-_LFM2 = spelt(tie_word_embeddings="tie_embedding")
+_ZAMBA2 = _spelt(mamba_n_heads="n_mamba_heads", mamba_n_groups="mamba_ngroups")
+_LFM2 = _spelt(tie_word_embeddings="tie_embedding")
 
 _DEEPSEEK_V2 = {"q_lora_rank": 1536}
 _DEEPSEEK_V3 = {"q_lora_rank": 1536, "first_k_dense_replace": 3}
 
-_LLAMA_SIZES = sizes(4096, 11008, 32, 32, 32, 32_000)
-_MINISTRAL3_SIZES = sizes(4096, 14336, 34, 32, 8, 131_072)
+_LLAMA_SIZES = _sizes(4096, 11008, 32, 32, 32, 32_000)
+_MINISTRAL3_SIZES = _sizes(4096, 14336, 34, 32, 8, 131_072)
 
 FAMILIES: Mapping[str, Family] = {
     # Every layer the same
@@ -156,7 +165,7 @@ FAMILIES: Mapping[str, Family] = {
     "apertus": Family(plain.apertus),
     "arcee": Family(plain.arcee),
     "baichuan": Family(plain.unbiased),
-    "exaone": Family(plain.unbiased, spelling=spelt(num_hidden_layers="num_layers")),
+    "exaone": Family(plain.unbiased, spelling=_spelt(num_hidden_layers="num_layers")),
     "glm": Family(plain.glm),
     "glm4": Family(plain.glm),
     "granite": Family(plain.llama),
@@ -191,7 +200,7 @@ FAMILIES: Mapping[str, Family] = {
     "gpt_neox": Family(early.gpt_neox),
     "gptj": Family(early.gptj, spelling=_GPT),
     "mpt": Family(early.mpt, tied=True, spelling=_MPT),
-    "opt": Family(early.opt, tied=True, spelling=spelt(intermediate_size="ffn_dim")),
+    "opt": Family(early.opt, tied=True, spelling=_spelt(intermediate_size="ffn_dim")),
     "phi": Family(early.phi),
     "phi-msft": Family(early.phi, spelling=_GPT),
     "stablelm": Family(early.stablelm),
@@ -204,27 +213,27 @@ FAMILIES: Mapping[str, Family] = {
     "gemma3_text": Family(
         windows.gemma3,
         tied=True,
-        defaults={"vocab_size": 262_208, "max_position_embeddings": 131_072},
-        sizes=sizes(2304, 9216, 26, 8, 4, 262_208),
+        defaults=_starts(262_208, 131_072, 4096),
+        sizes=_sizes(2304, 9216, 26, 8, 4, 262_208),
     ),
     "gemma3n_text": Family(
         windows.gemma3n,
         tied=True,
-        defaults={"vocab_size": 262_400, "max_position_embeddings": 32_768},
-        sizes=sizes(2048, 16384, 35, 8, 2, 262_400),
+        defaults=_starts(262_400, 32_768, 512),
+        sizes=_sizes(2048, 16384, 35, 8, 2, 262_400),
     ),
     "gemma4_text": Family(
         windows.gemma4,
         tied=True,
         spelling=_GEMMA4,
-        defaults={"vocab_size": 262_144, "max_position_embeddings": 131_072},
-        sizes=sizes(2304, 9216, 30, 8, 4, 262_144),
+        defaults=_starts(262_144, 131_072, 512),
+        sizes=_sizes(2304, 9216, 30, 8, 4, 262_144),
     ),
     "ministral": Family(windows.ministral),
     "olmo3": Family(windows.olmo3),
     "vaultgemma": Family(windows.vaultgemma, tied=True),
     # Mixtures of experts, and families that are dense or sparse
-    "afmoe": Family(mixtures.afmoe, spelling=spelt(first_k_dense_replace="num_dense_layers")),
+    "afmoe": Family(mixtures.afmoe, spelling=_spelt(first_k_dense_replace="num_dense_layers")),
     "bailing_moe": Family(mixtures.bailing_moe),
     "bailing_moe_v2": Family(mixtures.bailing_moe),
     "dots1": Family(mixtures.dots1, spelling=_ROUTED),
@@ -235,7 +244,7 @@ FAMILIES: Mapping[str, Family] = {
     "gpt_oss": Family(mixtures.gpt_oss, spelling=_LOCAL),
     "granitemoe": Family(mixtures.granite_moe, spelling=_LOCAL),
     "granitemoeshared": Family(mixtures.granite_moe, spelling=_LOCAL),
-    "hunyuan_v1_moe": Family(mixtures.hunyuan_moe, spelling=spelt(num_experts_per_tok="moe_topk")),
+    "hunyuan_v1_moe": Family(mixtures.hunyuan_moe, spelling=_spelt(num_experts_per_tok="moe_topk")),
     "llama4_text": Family(mixtures.llama4, spelling=_LOCAL),
     "mimo_v2_flash": Family(mixtures.mimo, spelling=_ROUTED),
     "minimax_m2": Family(mixtures.minimax_m2, spelling=_LOCAL),
@@ -263,7 +272,7 @@ FAMILIES: Mapping[str, Family] = {
     "deepseek_v32": Family(latents.sparse_latent, spelling=_ROUTED, defaults=_DEEPSEEK_V3),
     "deepseek_v4": Family(latents.deepseek_v4, spelling=_ROUTED),
     "glm4_moe_lite": Family(
-        latents.glm4_moe_lite, spelling=_ROUTED, defaults=latent_ranks(768, 512, 192, 64, 256)
+        latents.glm4_moe_lite, spelling=_ROUTED, defaults=_latent_ranks(768, 512, 192, 64, 256)
     ),
     "glm_moe_dsa": Family(
         latents.sparse_latent,
@@ -273,7 +282,7 @@ FAMILIES: Mapping[str, Family] = {
     "kimi_k2": Family(latents.deepseek, spelling=_ROUTED, defaults=_DEEPSEEK_V3),
     "kimi_linear": Family(latents.kimi_linear, spelling=_KIMI),
     "longcat_flash": Family(latents.longcat_flash, spelling=_LONGCAT, defaults=_DEEPSEEK_V2),
-    "minicpm3": Family(latents.minicpm3, tied=True, defaults=latent_ranks(768, 256, 64, 32)),
+    "minicpm3": Family(latents.minicpm3, tied=True, defaults=_latent_ranks(768, 256, 64, 32)),
     # Constant states
     "bamba": Family(states.bamba),
     "falcon_h1": Family(states.falcon_h1),

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from calc.attention import Attention, GroupedQuery, SharedCache, SlidingWindow
 from calc.feedforward import AltUp, Dense, FeedForward, Linear, LowRank, PerLayerInputs
-from calc.hf_keys import MOST_LAYERS, Keys
+from calc.hf_keys import Keys
 from calc.hf_parts import (
     FULL,
+    WINDOW,
     Stack,
     beside,
     by_type,
@@ -66,7 +67,7 @@ def gemma3n(k: Keys) -> Stack:
     attentions = by_type(k, layers, attention)
     if attentions is None:
         k.assume("layer_types", say("every fifth full"))
-        local = SlidingWindow(attention, window_size(k, default=512))
+        local = SlidingWindow(attention, window_size(k))
         attentions = [local if (i + 1) % 5 else attention for i in range(layers)]
     attentions = _sharing(k, attentions, default=15)
     if SharedCache in map(type, attentions):
@@ -93,7 +94,7 @@ def gemma4(k: Keys) -> Stack:
     types = k.listed("layer_types", layers)
     if types is None:
         k.assume("layer_types", say("every sixth full"))
-        types = [FULL if (i + 1) % 6 == 0 else "sliding_attention" for i in range(layers)]
+        types = [WINDOW if (i + 1) % 6 else FULL for i in range(layers)]
     attentions = _gemma4_attentions(k, types, local)
     attentions = _sharing(k, attentions, default=0)
     plain = Dense(k.whole("intermediate_size"), scalars=1)
@@ -157,11 +158,13 @@ def _sharing(k: Keys, attentions: list[Attention], default: int) -> list[Attenti
 
 
 def ministral(k: Keys) -> Stack:
-    if "sliding_window" not in k.config:
-        k.assume("sliding_window", 4096)
-        local: Attention = SlidingWindow(grouped(k), 4096)
-        return fold([(local, dense(k))] * depth(k), 2)
-    attentions = windowed(k, grouped(k), MOST_LAYERS)
+    layers, attention = depth(k), grouped(k)
+    attentions = by_type(k, layers, attention)
+    if attentions is None:
+        local: Attention = attention
+        if "sliding_window" not in k.config or k.has("sliding_window"):
+            local = SlidingWindow(attention, window_size(k, default=4096))
+        attentions = [local] * layers
     return fold([(a, dense(k)) for a in attentions], 2)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from calc import custom
+from calc import custom, hf_config
 from calc.chip import RATES
 from calc.words import marked, say
 from pages.ui.frame import language
@@ -135,7 +135,7 @@ def _model_fields() -> None:
         say("Paste a config.json"),
         key="cfg-pasted",
         height=110,
-        max_chars=1_000_000,
+        max_chars=hf_config.LARGEST_TEXT,
         on_change=_use_pasted,
         persist_state="session",
         help=say("As Hugging Face models carry it. Leaving the box reads it."),
