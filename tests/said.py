@@ -98,7 +98,12 @@ def quotes() -> tuple[str, ...]:
 
 def seen(test: AppTest) -> Iterator[str]:
     """Every text of a page."""
-    for node in elements(test._tree):
+    yield from within(test._tree)
+
+
+def within(root: Any) -> Iterator[str]:
+    """Every text of a part of a page."""
+    for node in elements(root):
         proto = getattr(node, "proto", None)
         if getattr(node, "key", None) in HIDDEN:
             continue

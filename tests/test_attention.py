@@ -14,8 +14,8 @@ from calc.attention import Attention, GroupedQuery, Latent, SharedCache, Sliding
 from calc.feedforward import NO_FEEDFORWARD
 from calc.formats import NumberFormat
 from calc.sparse_attention import SparseTopK
+from pages.ui.kv_cache.tables import caches
 from pages.ui.prefill.tables import layers
-from pages.ui.writing.tables import layer_groups
 from presets import models
 from presets.loader import AROUND, KINDS
 
@@ -52,7 +52,7 @@ def test_every_kind_can_be_named_in_a_preset() -> None:
 @pytest.mark.parametrize("kind", [*PUBLISHED, *SHARED], ids=lambda kind: kind.label)
 def test_no_kind_leaves_a_cell_empty(kind: Attention) -> None:
     model = replace(models["llama-3-8b"], blocks=(Block(2, kind, NO_FEEDFORWARD),))
-    for table in (layer_groups, layers):
+    for table in (caches, layers):
         s = replace(scenario("llama-3-8b", "h100-sxm"), model=model)
         cells = {head: column[0] for head, column in table(s).items()}
         assert all(cells.values()), cells
@@ -124,7 +124,7 @@ def test_layers_that_share_a_cache_are_handed_no_pages() -> None:
 
 def test_a_pasted_config_with_shared_caches_fills_its_tables() -> None:
     s = replace(scenario("llama-3-8b", "h100-sxm"), model=hf_config.parse(PASTED))
-    assert layer_groups(s)["Elements per token"] == [
+    assert caches(s)["Elements per token"] == [
         "2 × (16 + 16)", "2 × (16 + 16)", "none of its own", "none of its own",
     ]  # fmt: skip
     assert not any(math.isnan(layer.as_multi_head) for layer in prefill.layer_flops(s.model, 100))

@@ -22,13 +22,13 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from browser.environment import launched, serve
 from browser.steps import IDLE
 from pages_app import PAGES, address
 
+ROOT = Path(__file__).parents[2]
 PRESSES = 25
 FRESH = 5
 STOCK = {"LEDGER_STOCK_CHARTS": "1"}

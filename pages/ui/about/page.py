@@ -8,7 +8,7 @@ import streamlit as st
 
 from calc.explain import EXPLANATIONS
 from calc.words import marked, say
-from pages.ui.about import words
+from pages.ui.about import facts, words
 from pages.ui.frame import sidebar
 from pages.ui.frame.page import Page, View
 from pages.ui.frame.section import Section, Table
@@ -55,8 +55,8 @@ def chip(view: View) -> None:
     shown = view.scenario.chip
     st.header(say("Figures of this chip"), anchor=False)
     st.markdown(f"**{text.plain(shown.name)}**, {text.plain(shown.topology)}")
-    facts = _chip(view)
-    st.table(tables.table(facts.head, facts.rows), hide_index=True)
+    listed = _chip(view)
+    st.table(tables.table(listed.head, listed.rows), hide_index=True)
     for note in shown.notes:
         st.caption(text.plain(note))
 
@@ -66,8 +66,8 @@ def model(view: View) -> None:
     shown = view.scenario.model
     st.header(say("Figures of this model"), anchor=False)
     st.markdown(f"**{text.plain(shown.name)}**")
-    facts = _model(view)
-    st.markdown(tables.markdown(facts.head, facts.rows))
+    listed = _model(view)
+    st.markdown(tables.markdown(listed.head, listed.rows))
     st.caption(text.plain(_sources(view)))
     if shown.note:
         st.caption(text.plain(shown.note))
@@ -75,11 +75,11 @@ def model(view: View) -> None:
 
 def _chip(view: View) -> Table:
     head = [say("Figure"), say("Value"), say("Source")]
-    return Table(head, tables.chip_facts(view.scenario.chip))
+    return Table(head, facts.chip(view.scenario.chip))
 
 
 def _model(view: View) -> Table:
-    return Table([say("Figure"), say("Value")], tables.model_facts(view.scenario))
+    return Table([say("Figure"), say("Value")], facts.model(view.scenario))
 
 
 def _sources(view: View) -> str:

@@ -15,9 +15,9 @@ from pages.ui.writing import palette, text
 Array = NDArray[np.float64]
 
 
-def resident(held: memory.Ledger, n_chips: int) -> kit.Chart:
+def resident(ledger: memory.Ledger, n_chips: int) -> kit.Chart:
     """What fills the memory of all chips, and of one, as bars with a figure in each part."""
-    parts = {name: size for name, size in held.parts().items() if size > 0}
+    parts = {name: size for name, size in ledger.parts().items() if size > 0}
     rows = {say("all {n:,} chips", n=n_chips): 1.0, say("one chip"): 1.0 / n_chips}
     used = sum(parts.values())
     data = []
@@ -39,8 +39,8 @@ def resident(held: memory.Ledger, n_chips: int) -> kit.Chart:
         for n, size in parts.items()
     ]  # fmt: skip
     shapes = [kit.legend(*kit.wrapped(legend))]
-    if held.free < 0:
-        full = kit.rule("x", 100 * (used + held.free) / used, "solid", say("full"))
+    if ledger.free < 0:
+        full = kit.rule("x", 100 * (used + ledger.free) / used, "solid", say("full"))
         full["label"] |= {"textangle": 0, "textposition": "middle", "xanchor": "left", "padding": 4}
         shapes.append(full)
     layout = {
@@ -64,8 +64,8 @@ def _ink(name: str) -> str:
 def against_context(scenario: Scenario, largest: int, crossing: float) -> kit.Chart:
     """Sequences that memory holds against context, and the batch from which FLOPs bind."""
     context = np.unique(np.append(2.0 ** np.linspace(9, 20, 89), float(scenario.context)))
-    held = capacity.largest_batches(scenario, context)
-    shown = {say("memory holds"): (held, palette.QUANTITIES["kv_cache"])}
+    largest_batches = capacity.largest_batches(scenario, context)
+    shown = {say("memory holds"): (largest_batches, palette.QUANTITIES["kv_cache"])}
     rules = []
     if math.isfinite(crossing):
         rules.append(("y", crossing, say("compute-bound past {n:,}", n=math.floor(crossing))))

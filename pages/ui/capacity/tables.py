@@ -51,13 +51,13 @@ def _stored(found: capacity.Topology) -> str:
 def _cells(found: capacity.Topology) -> list[str]:
     if not found.n_chips:
         return [say("none"), "", "", "", "", ""]
-    held = found.sequences > 0
+    fits = found.sequences > 0
     return [
         text.count(found.n_chips),
-        text.significant(found.requests_per_second) if held else "–",
-        text.usd(found.usd_per_million_tokens) if held else "–",
+        text.significant(found.requests_per_second) if fits else "–",
+        text.usd(found.usd_per_million_tokens) if fits else "–",
         text.count(found.sequences),
-        text.si(found.step_time, "s") if held else "–",
+        text.si(found.step_time, "s") if fits else "–",
         text.si(found.free, "B"),
     ]
 

@@ -9,14 +9,14 @@ from pages.ui.writing import text
 
 def verdict(
     scenario: Scenario,
-    held: memory.Ledger,
+    ledger: memory.Ledger,
     fewest: int,
     small: capacity.Topology,
     double: capacity.Topology,
 ) -> str:
     """Whether it fits, on how few chips, and what the smallest topology is worth."""
     s, chip = scenario, text.plain(scenario.chip.name)
-    taken = held.weights + held.kv_cache + held.activations
+    taken = ledger.weights + ledger.kv_cache + ledger.activations
     least = (
         say("the fewest chips that hold it are {n:,}", n=fewest)
         if fewest
@@ -56,7 +56,7 @@ def verdict(
             "the memory of {n:,} × {chip}",
             **sizes,
         )
-        if held.free >= 0
+        if ledger.free >= 0
         else say(
             "{batch:,} sequences of {context:,} tokens and the weights would take **{size}**, "
             "{share} of the memory of {n:,} × {chip}",

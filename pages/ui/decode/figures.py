@@ -160,7 +160,7 @@ def _misfit(max_batch: int) -> str:
 def frontier(
     curve: Frontier,
     current: StepTime,
-    held: Ledger,
+    ledger: Ledger,
     *,
     bound: Frontier | None,
     max_batch: int,
@@ -207,7 +207,7 @@ def frontier(
     yrange, ylow, yhigh = _range([c.throughput_per_chip for c in both], log)
     yrange[1] += 0.06 if log else 0.06 * yrange[1]
     yrange[0] -= 0.08 if log else 0.0
-    parts = held.parts()
+    parts = ledger.parts()
     row = [kit.key(say("fits in memory"), ink, "━━")]
     if beyond.any():
         row.append(kit.key(_misfit(max_batch), ink, "┅┅"))
@@ -218,18 +218,18 @@ def frontier(
         kit.axis(say("Throughput (token/s per chip)"), yrange, log, **kit.ticks(ylow, yhigh, log)),
         shapes=[
             kit.legend(row, [say("up and to the left is better")]),
-            *_bar(say("Memory, {size} in all", size=text.si(held.total, "B")), parts, "B"),
-            *_full_mark(held),
+            *_bar(say("Memory, {size} in all", size=text.si(ledger.total, "B")), parts, "B"),
+            *_full_mark(ledger),
         ],
     )
     return kit.figure(lines, layout)
 
 
-def _full_mark(held: Ledger) -> list[Dict]:
+def _full_mark(ledger: Ledger) -> list[Dict]:
     """Where memory is full, when what is wanted goes beyond it."""
-    if held.free >= 0:
+    if ledger.free >= 0:
         return []
-    full = (held.total - held.reserved) / (held.total - held.free)
+    full = (ledger.total - ledger.reserved) / (ledger.total - ledger.free)
     return [{
         "type": "line", "xref": "paper", "yref": "paper", "x0": full, "x1": full,
         "y0": _BAR[0] - 0.01, "y1": _BAR[1] + 0.02,

@@ -10,7 +10,7 @@ from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.kv_cache import figures, words
+from pages.ui.kv_cache import figures, tables, words
 from pages.ui.kv_cache.view import (
     BESIDE,
     METRICS,
@@ -20,7 +20,7 @@ from pages.ui.kv_cache.view import (
     KvCacheView,
     by_context,
 )
-from pages.ui.writing import explained, layout, tables, text
+from pages.ui.writing import explained, layout, text
 from presets import formats, models
 
 QUESTION = marked("How large is the KV cache?")
@@ -129,7 +129,7 @@ def intensity(view: KvCacheView) -> None:
 
 def layers(view: KvCacheView) -> None:
     """What each group of equal layers keeps and reads."""
-    st.table(tables.layer_groups(view.plain), hide_index=True)
+    st.table(tables.caches(view.plain), hide_index=True)
     explained.formula(EXPLANATIONS["kv_per_sequence"], view.plain)
     assumptions = view.scenario.model.assumptions
     if assumptions:

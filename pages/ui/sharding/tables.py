@@ -109,13 +109,17 @@ def widths(scenario: Scenario) -> str:
 
 def per_chip(scenario: Scenario) -> str:
     """What the fullest chip holds, and what of it are copies."""
-    held = sharding.per_chip(scenario)
+    fullest = sharding.per_chip(scenario)
     room = scenario.chip.memory * scenario.usable_memory
-    free = room - held.expert_weights - held.other_weights - held.kv_cache
+    free = room - fullest.expert_weights - fullest.other_weights - fullest.kv_cache
     rows = [
-        [say("Routed experts"), text.si(held.expert_weights, "B"), ""],
-        [say("Other weights"), text.si(held.other_weights, "B"), text.si(held.weight_copies, "B")],
-        [say("KV cache"), text.si(held.kv_cache, "B"), text.si(held.kv_copies, "B")],
+        [say("Routed experts"), text.si(fullest.expert_weights, "B"), ""],
+        [
+            say("Other weights"),
+            text.si(fullest.other_weights, "B"),
+            text.si(fullest.weight_copies, "B"),
+        ],
+        [say("KV cache"), text.si(fullest.kv_cache, "B"), text.si(fullest.kv_copies, "B")],
         [say("Free") if free >= 0 else say("Missing"), text.si(abs(free), "B"), ""],
     ]
     head = [say("The fullest chip"), say("Holds"), say("Of it copies")]

@@ -9,9 +9,9 @@ from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.speculative import bench, figures, words
+from pages.ui.speculative import bench, figures, tables, words
 from pages.ui.speculative.view import METRICS, SpeculationView, by_acceptance
-from pages.ui.writing import tables, text
+from pages.ui.writing import text
 
 QUESTION = marked("Does speculative decoding pay?")
 
@@ -80,7 +80,7 @@ def lengths(view: SpeculationView) -> None:
 def budget(view: SpeculationView) -> None:
     """What a thousand tokens take."""
     timed = view.timed
-    st.markdown(tables.speculation_budget(view.scenario, timed.here, timed.ratio))
+    st.markdown(tables.budget(view.scenario, timed.here, timed.ratio))
     bench.conversions(view.scenario)
 
 

@@ -32,12 +32,12 @@ def cache_copies(scenario: Scenario) -> str:
     """What copies a layout keeps of a sequence's cache; empty if none."""
     s = scenario
     alone = float(s.model.kv_bytes(s.context, s.kv_format))
-    held = float(memory.kv_per_sequence(s))
-    if held <= 1.001 * alone:
+    kept = float(memory.kv_per_sequence(s))
+    if kept <= 1.001 * alone:
         return ""
     return say(
         "In this layout a sequence takes {size} over its chips: each keeps whole KV heads, "
         "{factor} what is needed.",
-        size=text.si(held, "B"),
-        factor=text.times(held / alone),
+        size=text.si(kept, "B"),
+        factor=text.times(kept / alone),
     )
