@@ -178,7 +178,7 @@ def test_prefill_page_numbers() -> None:
         "Prompt token/s": "8,540",
         "Attention share": "7 %",
         "Free tokens per step": "35",
-        "Largest chunk": "357",
+        "Largest chunk": "361",
         "Prefill : decode": "7.00 : 1",
     }
     assert "is read in **959 ms** at 40 % of the dense rate, bound by compute" in words(test)
