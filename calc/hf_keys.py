@@ -83,9 +83,10 @@ class Keys:
 
     def raw(self, name: str) -> Any:
         """A value as it stands, None when absent; noted as used."""
+        value = _spread(self.config.get(name))
         if name in self.config:
-            self.used[name] = self.config[name]
-        return self.config.get(name)
+            self.used[name] = value
+        return value
 
     def find(self, *names: str) -> tuple[str, Any]:
         """The first of several spellings that is there, and its value; null counts as absent.
@@ -93,8 +94,9 @@ class Keys:
         Of what is absent it is the family's own spelling.
         """
         for name in self._spellings(*names):
-            if self.raw(name) is not None:
-                return name, self.config[name]
+            value = self.raw(name)
+            if value is not None:
+                return name, value
         return next(self._spellings(*names)), None
 
     def has(self, *names: str) -> bool:
@@ -179,7 +181,7 @@ class Keys:
 
     def listed(self, name: str, length: int, at_least: bool = False) -> list[Any] | None:
         """A list with one entry a layer, or None; `at_least` allows trailing extra entries."""
-        value = _spread(self.raw(name))
+        value = self.raw(name)
         if value is None:
             return None
         if not isinstance(value, list):
@@ -205,7 +207,7 @@ class Keys:
     def each(self, name: str, layers: int, default: int | None = None, low: int = 1) -> list[int]:
         """A whole number for each layer: one for all of them, or a list of them."""
         key, value = self.find(name)
-        if isinstance(_spread(value), list):
+        if isinstance(value, list):
             listed = self.listed(key, layers) or []
             return [whole_number(key, one, low) for one in listed]
         return [self.whole(name, default=default, low=low)] * layers

@@ -279,7 +279,7 @@ def sparse_layers(k: Keys, layers: int, first: int = 0) -> list[bool]:
         if any(not isinstance(kind, str) or kind not in known for kind in types):
             raise strange_entry("mlp_layer_types")
         return [known[kind] for kind in types]
-    if isinstance(k.raw("moe_layer_freq"), (list, dict)):
+    if isinstance(k.raw("moe_layer_freq"), list):
         return [bool(one) for one in k.each("moe_layer_freq", layers, low=0)]
     dense_ones = k.whole("first_k_dense_replace", default=first, low=0, high=MOST_LAYERS)
     step = k.whole("moe_layer_freq", high=MOST_LAYERS) if k.has("moe_layer_freq") else 1

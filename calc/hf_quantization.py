@@ -334,7 +334,7 @@ def _compressed(q: Mapping[str, Any], rest: NumberFormat, layers: int) -> Format
             raise NotUnderstoodError("config_groups")
         stored = _of_weights(weights)
         targets = group.get("targets")
-        aimed = [t for t in targets or () if isinstance(t, str) and t != "Linear"]
+        aimed = [t for t in _list(targets) if isinstance(t, str) and t != "Linear"]
         if aimed:
             hit = _patterns(aimed)
             parts = [p for p in (*LINEAR, HEAD) if _share_excluded(p, hit, layers)]

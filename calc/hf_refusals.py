@@ -49,7 +49,8 @@ class UnknownFamilyError(ConfigError):
             )
         else:
             reason = say("{found} is not known here, nor anything like it", found=found)
-        super().__init__("model_type", f"{reason}. {totals_instead()}")
+        both = say("{reason}. {instead}", reason=reason, instead=totals_instead())
+        super().__init__("model_type", both)
         self.found, self.nearest = found, nearest
 
 

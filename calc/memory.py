@@ -97,6 +97,8 @@ def activations_per_sequence(scenario: Scenario) -> float:
 def max_batch(scenario: Scenario, context: ArrayLike | None = None) -> NDArray[np.int64]:
     """Whole sequences whose cache fits beside the weights; 0 when the weights alone do not.
 
+    Sequences that keep nothing all fit: then it is the largest batch that can be asked for.
+
     References
     ----------
     F6.2; each group of chips has its own sequences.
@@ -104,11 +106,15 @@ def max_batch(scenario: Scenario, context: ArrayLike | None = None) -> NDArray[n
     groups = _groups(scenario)
     each = kv_per_sequence(scenario, context) + activations_per_sequence(scenario)
     room = (capacity(scenario) - weights(scenario)) / groups
+    largest = FIELDS["batch"]
+    assert isinstance(largest, Quantity)
+    none = np.where(room >= 0, largest.high // groups, 0)
+    keeps, each = each > 0, np.where(each > 0, each, 1.0)
     count = np.floor(np.maximum(room, 0) / each)
     # The quotient may round across a whole number: the product decides.
     count = np.where(count * each > room, count - 1, count)
     count = np.where((count + 1) * each <= room, count + 1, count)
-    return np.asarray(groups * np.maximum(count, 0), dtype=np.int64)
+    return np.asarray(groups * np.where(keeps, np.maximum(count, 0), none), dtype=np.int64)
 
 
 def activations(scenario: Scenario) -> float:

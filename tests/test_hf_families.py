@@ -303,6 +303,13 @@ def stored(model: Model) -> dict[str, str]:
     return {part: model.checkpoint.of(part).id for part in model.params_by_part}
 
 
+def test_lists_written_as_runs_are_read_wherever_lists_are() -> None:
+    config = config_of("resaved/nemotron-3-ultra-550b-a55b")
+    kinds = config.pop("layers_block_type")
+    runs = {"runs": [[kind, 1] for kind in kinds]}
+    assert parse({**config, "layer_types": runs}) == parse({**config, "layer_types": kinds})
+
+
 JUNK = st.recursive(
     st.sampled_from([None, True, False, 0, -1, 1, 7, 0.5, -3.0, 10**9, 10**18, math.nan, math.inf,
                      "", "auto", "full_attention"])

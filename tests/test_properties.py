@@ -157,3 +157,9 @@ def test_unknown_rate_travels_as_nan_and_leaves_the_rest() -> None:
     assert math.isnan(roofline.compute_bound_batch(s))
     assert step.weight_read > 0
     assert memory.max_batch(s) > 0
+
+
+def test_sequences_that_keep_nothing_all_fit() -> None:
+    nothing = replace(scenario("llama-3-8b"), model=Model.from_totals(30e9, 0), n_chips=8)
+    assert memory.max_batch(nothing) == 65_536
+    assert memory.max_batch(replace(nothing, n_chips=1)) == 0

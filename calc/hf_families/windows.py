@@ -152,7 +152,8 @@ def _per_layer_inputs(k: Keys, layers: int) -> tuple[int, int]:
 def _sharing(k: Keys, attentions: list[Attention], default: int) -> list[Attention]:
     """The last layers read the cache of the last one of their kind that has its own."""
     layers = len(attentions)
-    shared = k.whole("num_kv_shared_layers", default=min(default, layers), low=0, high=layers)
+    known = default if default < layers else None
+    shared = k.whole("num_kv_shared_layers", default=known, low=0, high=layers)
     owned = layers - shared
     return attentions[:owned] + [SharedCache(attention) for attention in attentions[owned:]]
 
