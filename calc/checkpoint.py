@@ -81,7 +81,9 @@ class Checkpoint:
         for part in parts:
             if part not in PARTS:
                 raise LedgerError(f"{part} is not one of {', '.join(PARTS)}")
-        return cls(rest, tuple((part, f) for part, f in parts.items() if f != rest))
+        return cls(
+            rest, tuple((part, parts[part]) for part in PARTS if parts.get(part, rest) != rest)
+        )
 
     def only(self, parts: Iterable[str]) -> Checkpoint:
         """Without what it says of parts that a model does not have."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from calc import hf_quantization
+from calc import hf_quantization, hf_resident
 from calc.checkpoint import Checkpoint
 from calc.hf_families import FAMILIES
 from calc.hf_keys import ConfigError, Keys, compacted
@@ -28,6 +28,8 @@ LARGEST_TEXT = 8_000_000
 
 # A key of our own in compact files: what their quantization_config came down to.
 CHECKPOINT = "checkpoint_format"
+# Another: what it loads beside the decoder.
+RESIDENT = "resident"
 
 # Where the decoder is described in files of models that also see or hear, and how deep.
 NESTED = ("text_config", "language_config", "llm_config", "thinker_config")
@@ -110,9 +112,18 @@ def _read(source: str | Mapping[str, Any], id: str, name: str) -> tuple[Model, d
     )
     if model.checkpoint:
         model = replace(model, checkpoint=model.checkpoint.only(model.params_by_part))
+    resident = hf_resident.from_written(config.get(RESIDENT))
+    if resident is None:
+        resident = hf_resident.read(outer, config, model.blocks, model.d_model, model.vocabulary)
+    uncounted = [
+        say("{part} not counted", part=say(one.name)) for one in resident if not one.params
+    ]
+    model = replace(model, resident=resident, assumptions=(*model.assumptions, *uncounted))
     used = compacted({"model_type": kind, **keys.used, **tied.used})
     if model.checkpoint:
         used[CHECKPOINT] = hf_quantization.written(model.checkpoint)
+    if model.resident:
+        used[RESIDENT] = hf_resident.written(model.resident)
     if any(size in keys.defaulted for size in sizes):
         used = {"text_config": used}
     return (model if name else _named_by_size(model, kind)), used

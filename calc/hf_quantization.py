@@ -215,7 +215,7 @@ def _patterns(listed: Any) -> Named:
     for entry in _list(listed):
         if not isinstance(entry, str) or len(entry) > 500 or entry in patterns:
             continue
-        short = entry.removeprefix("language_model.").removeprefix("model.")
+        short = _OUTER.sub("", entry)
         if "*" not in entry and not entry.startswith("re:"):
             names.add(short)
         elif len(patterns) == _MOST_PATTERNS:
@@ -239,6 +239,8 @@ def _list(value: Any) -> Sequence[Any]:
 
 
 _MOST_PATTERNS = 1000
+# What stands before a layer's name where a decoder is part of something.
+_OUTER = re.compile(r"(?:(?:model|language_model|text_model)\.)+")
 
 
 def _expression(text: str) -> re.Pattern[str]:

@@ -54,11 +54,13 @@ class Resident:
     """Weights that memory holds though a step of text reads none of them.
 
     `name` is what the field calls them, such as a vision tower or draft layers for multi-token
-    prediction; `params` their number, 0 where it is not known.
+    prediction; `params` their number, 0 where it is not known, and `routed` those of them that are
+    routed experts, which are spread over chips as the decoder's are.
     """
 
     name: str
     params: int
+    routed: int = 0
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,9 @@ class Model:
 
     def weight_bytes(self, stored: Stored) -> float:
         """What all weights take as they are stored [byte] (F9.2)."""
-        beside = self.resident_params * stored.of(ATTENTION).bytes
+        spread = sum(one.routed for one in self.resident)
+        beside = (self.resident_params - spread) * stored.of(ATTENTION).bytes
+        beside += spread * stored.of(ROUTED).bytes
         if stored.uniform is not None:
             return self.total_params * stored.uniform.bytes + beside
         return beside + sum(
@@ -238,8 +242,13 @@ class Model:
         return self.total_params + self.resident_params
 
     def routed_bytes(self, stored: Stored) -> float:
-        """What the routed experts take as they are stored [byte]."""
-        return self.routed_params * stored.of(ROUTED).bytes
+        """What the routed experts take as they are stored, those beside the decoder too [byte]."""
+        return self.held_routed * stored.of(ROUTED).bytes
+
+    @cached_property
+    def held_routed(self) -> int:
+        """Parameters of routed experts that memory holds, those beside the decoder too."""
+        return self.routed_params + sum(one.routed for one in self.resident)
 
     def bytes_read(self, tokens: ArrayLike, stored: Stored, skew: float = 0.0) -> Array:
         """Bytes that `params_read` takes as the weights are stored [byte]."""

@@ -426,7 +426,10 @@ def read_resident(reader: Reader) -> tuple[Resident, ...]:
     found = []
     for item in reader.take("resident", list, []):
         one = Reader(reader.file, f"{reader.key}.resident", item)
-        found.append(Resident(one.take("name", str), one.take("params", int, 0)))
+        counts = one.take("params", int, 0), one.take("routed", int, 0)
+        if not 0 <= counts[1] <= counts[0]:
+            raise one.error("routed", "is not within params")
+        found.append(Resident(one.take("name", str), *counts))
         one.done()
     return tuple(found)
 

@@ -67,7 +67,7 @@ def plain(value: Any) -> Any:
         case Checkpoint(rest, parts):
             return inline({"rest": rest.id, **{part: one.id for part, one in parts}})
         case (Resident(), *_):
-            return [inline({"name": one.name, "params": one.params}) for one in value]
+            return [inline({"name": one.name, **said(one)}) for one in value]
         case Attention():
             return inline(attention_table(value))
         case FeedForward():

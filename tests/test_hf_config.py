@@ -322,3 +322,34 @@ def test_a_bare_infinity_is_accepted() -> None:
 def test_any_text_gives_a_model_or_its_own_error(text: str) -> None:
     with pytest.raises(ConfigError):
         parse(text)
+
+
+def test_what_is_loaded_beside_a_decoder_is_counted_or_named() -> None:
+    """Published: 417 M of SigLIP in Gemma 3; 5.5 B of draft layers in GLM-4.5, tables included."""
+    vision = {"model_type": "siglip_vision_model", "hidden_size": 1152, "intermediate_size": 4304,
+              "num_hidden_layers": 27, "patch_size": 14, "image_size": 896}  # fmt: skip
+    llama = FIXTURES["llama-3-70b"][0]
+    seeing = parse({**llama, "vision_config": vision})
+    [tower] = seeing.resident
+    assert tower.params - 1152 * 8192 == pytest.approx(417e6, rel=0.02)
+    assert seeing.total_params == parse(llama).total_params
+    stored = formats["bf16"]
+    assert seeing.weight_bytes(stored) == 2 * (seeing.total_params + tower.params)
+    assert parse(compact({**llama, "vision_config": vision})).resident == seeing.resident
+    blind = parse({**llama, "vision_config": {"depth": 32}})
+    assert blind.resident_params == 0
+    assert "vision tower not counted" in blind.assumptions
+    drafting = parse({**llama, "num_nextn_predict_layers": 1})
+    layer = seeing.blocks[0]
+    own = layer.attention.params(8192) + layer.feedforward.params(8192)
+    tables = 2 * 128256 * 8192
+    assert drafting.resident_params == own + 5 * 8192 + 2 * 8192**2 + tables
+
+
+def test_layers_of_a_decoder_within_something_are_named_with_what_is_around() -> None:
+    left = [f"model.language_model.layers.{n}.self_attn*" for n in range(80)]
+    quantization = {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head", *left]}
+    stored = parse({**FIXTURES["llama-3-70b"][0], "quantization_config": quantization}).checkpoint
+    assert stored is not None
+    assert stored.of("attention projections").id == "bf16"
+    assert stored.rest.id == "nvfp4"

@@ -97,7 +97,7 @@ def test_default_scenario_by_hand() -> None:
     assert_allclose(step.communication, 1.92e-3)
     assert_allclose(sharding.latency_floor(s), 1.92e-3)
     assert_allclose(memory.kv_per_sequence(s), 2 * memory.kv_per_sequence(scenario()))
-    assert memory.max_batch(s) == 69
+    assert memory.max_batch(s) == 74
 
 
 @pytest.mark.parametrize(("batch", "ratio"), [(128, 0.983), (1024, 1.06), (4096, 1.311)])
@@ -150,6 +150,7 @@ def test_expert_parallel_by_hand() -> None:
         "deepseek-v3", "h200", w="fp8", c="fp8", kv="bf16", n_chips=64, batch=256,
         fidelity="operators", attention_dp=64, expert_parallel=64,
     )  # fmt: skip
+    s = replace(s, model=replace(s.model, resident=()))
     step, model = decode.step_time(s), s.model
     per_layer = 4 * (8192 + 1) * 576 * 2
     assert sum(float(o.moved) for o in step.work.operators if o.cache) == 61 * per_layer
@@ -327,7 +328,7 @@ def test_windows_shrink_operators_too() -> None:
 
 
 def test_an_operator_has_no_time_without_its_rate() -> None:
-    step = decode.step_time(exact(chip="rtx-5090", n_chips=1))
+    step = decode.step_time(exact(chip="t4", n_chips=1))
     assert math.isnan(float(step.total))
     assert step.kv_read > 0
 

@@ -21,7 +21,7 @@ def _bound(s: Scenario) -> bool:
 
 def _weights(s: Scenario) -> Expression:
     if _bound(s):
-        stored = _resident(s, s.model.total_params, marked("all parameters"))
+        stored = _resident(s, s.model.held_params, marked("all parameters"))
         return stored * weight_bytes_of(s, stored.value, s.model.weight_bytes(s.stored))
     return chips(s) * _chip_weights(s)
 
@@ -30,23 +30,24 @@ def _resident(s: Scenario, params: float, meaning: str) -> Symbol:
     """Parameters of the decoder, and those that are loaded beside it."""
     beside = s.model.resident_params
     if beside:
-        meaning = say("{parameters}, {n:,} loaded beside the decoder included",
+        meaning = say("{parameters}, of {n:,} that are loaded beside the decoder too",
                       parameters=say(meaning), n=beside)  # fmt: skip
-    return Symbol("P", params + beside, "parameters", meaning)
+    return Symbol("P", params, "parameters", meaning)
 
 
 def _chip_weights(s: Scenario) -> Expression:
     """One chip's part of what a group splits, and of the experts."""
     chosen, model = Layout.of(s), s.model
     routed = model.routed_bytes(s.stored)
-    other = _resident(s, model.total_params - model.routed_params, marked("all but routed experts"))
+    held = model.held_params - model.held_routed
+    other = _resident(s, held, marked("all but routed experts"))
     rest = model.weight_bytes(s.stored) - routed
     width = Symbol("Y", float(chosen.tp), "chips", marked("tensor-parallel width"))
     stages = Symbol("p_s", float(chosen.pp), "stages", marked("pipeline stages"))
     part = other * weight_bytes_of(s, other.value, rest) / width
-    if model.routed_params:
+    if model.held_routed:
         experts = Symbol(
-            r"P_\mathrm{exp}", model.routed_params, "parameters", marked("routed experts")
+            r"P_\mathrm{exp}", model.held_routed, "parameters", marked("routed experts")
         )
         ways = Symbol(
             r"Y_\mathrm{exp}",
@@ -54,7 +55,7 @@ def _chip_weights(s: Scenario) -> Expression:
             "chips",
             marked("chips sharing the experts"),
         )
-        each = weight_bytes_of(s, model.routed_params, routed)
+        each = weight_bytes_of(s, model.held_routed, routed)
         if s.stored.uniform is None:
             each = replace(each, name=r"b_\mathrm{exp}")
         part = part + experts * each / ways
