@@ -65,7 +65,7 @@ def test_labels_and_errors_are_chinese() -> None:
     assert label == "Largest batch"
     assert in_chinese(lambda: words.say(label)) == "最大批大小"
     assert in_chinese(lambda: words.inside("KV cache")) == "KV 缓存"
-    with pytest.raises(ConfigError, match="model_type：缺失，无从得知这是哪种解码器。"):
+    with pytest.raises(ConfigError, match="model_type：缺失，无从得知是哪种解码器。"):
         in_chinese(lambda: parse({}))
 
 
