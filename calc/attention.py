@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calc.errors import LedgerError
 from calc.formats import NumberFormat
+from calc.paging import window_blocks
 from calc.words import say
 
 Array = NDArray[np.float64]
@@ -107,6 +108,20 @@ class Attention(ABC):
         F2.4.
         """
         return "full"
+
+    @property
+    def equal_pages(self) -> bool:
+        """Whether its cache lies in blocks of one size, each of so many tokens or of one state."""
+        return True
+
+    def blocks_held(self, longest: int, chunk: int, block: int) -> int:
+        """Blocks that an engine reserves for one sequence, while a prompt chunk is read.
+
+        References
+        ----------
+        F2.13.
+        """
+        return -(-longest // block)
 
     @property
     def core(self) -> PerToken | None:
@@ -498,6 +513,9 @@ class SlidingWindow(Limited):
     def tokens_kept(self, context: ArrayLike) -> Array:
         return np.asarray(np.minimum(context, self.window), dtype=float)
 
+    def blocks_held(self, longest: int, chunk: int, block: int) -> int:
+        return window_blocks(self.window, longest, chunk, block)
+
     def seen(self, context: ArrayLike) -> Array:
         return self.tokens_kept(context)
 
@@ -526,6 +544,10 @@ class Chunked(Limited):
 
     def tokens_kept(self, context: ArrayLike) -> Array:
         return np.asarray(np.minimum(context, self.chunk), dtype=float)
+
+    def blocks_held(self, longest: int, chunk: int, block: int) -> int:
+        """A chunk of attention starts at the edge of a block: none is needed beside."""
+        return -(-min(self.chunk + chunk, longest) // block)
 
     def seen(self, context: ArrayLike) -> Array:
         return np.asarray(np.mod(np.asarray(context, dtype=float) - 1, self.chunk) + 1)

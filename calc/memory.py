@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calc.fields import Quantity
 from calc.layout import Layout
+from calc.model import Model
 from calc.scenario import FIELDS, Scenario
 
 Array = NDArray[np.float64]
@@ -75,15 +76,23 @@ def activations_per_chip(scenario: Scenario, layout: Layout) -> Array:
     F6.1.
     """
     s, model = scenario, scenario.model
+    parted = widest_parted(model)
+    each = (2.0 * model.d_model + parted / layout.tp) * s.compute_format.bytes
+    return np.asarray(each + model.vocabulary * _SCORE_BYTES / layout.tp)
+
+
+def widest_parted(model: Model) -> float:
+    """Elements of a token at their most among those that a group of chips splits.
+
+    Hidden columns and the gate beside them, or queries, keys and values.
+    """
     columns = [
         sum(part.top_k * part.columns for part in block.feedforward.parts(model.d_model))
         for block in model.blocks
     ]
     splits = [block.attention.split for block in model.blocks]
     queries = [split.query_elements + 2 * split.output_elements for split in splits]
-    parted = 2.0 * max(columns, default=0) + max(queries, default=0)
-    each = (2.0 * model.d_model + parted / layout.tp) * s.compute_format.bytes
-    return np.asarray(each + model.vocabulary * _SCORE_BYTES / layout.tp)
+    return 2.0 * max(columns, default=0) + max(queries, default=0)
 
 
 def activations_per_sequence(scenario: Scenario) -> float:

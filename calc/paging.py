@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc.model import Model
+if TYPE_CHECKING:
+    from calc.model import Model
 
 Array = NDArray[np.float64]
 

@@ -225,6 +225,11 @@ class Compressed(Attention):
         sinks = self.heads
         return queries + shared + sinks + out + indexer + compressors
 
+    @property
+    def equal_pages(self) -> bool:
+        """Recent vectors and compressed entries are paged each in their own way."""
+        return False
+
     def _compressor(self, d_model: int, width: int) -> int:
         """Two projections, a position bias and a norm; twice where windows overlap (an indexer)."""
         if not self.ratio:

@@ -57,6 +57,14 @@ class ConstantState(Attention):
     def kv_elements_written(self) -> str:
         return say("constant")
 
+    @property
+    def paged_as(self) -> str:
+        return self.label
+
+    def blocks_held(self, longest: int, chunk: int, block: int) -> int:
+        """The whole state lies in one."""
+        return 1
+
     def kv_bytes_per_token(self, kv_format: NumberFormat) -> float:
         return 0.0
 
