@@ -67,7 +67,7 @@ def _tower(v: Mapping[str, Any], kind: str, d_model: int) -> int:
     """
     width = _whole(v, "hidden_size", "embed_dim", "vt_hidden_size", "d_model")
     layers = _whole(v, "num_hidden_layers", "depth", "vt_num_hidden_layers", "encoder_layers")
-    ratio = v.get("mlp_ratio")
+    ratio: Any = v.get("mlp_ratio")
     inner = _whole(v, "intermediate_size", "vt_intermediate_size", "encoder_ffn_dim")
     if not inner and type(ratio) in (int, float) and 0 < ratio < 100:
         inner = int(width * ratio)

@@ -62,3 +62,21 @@ def test_the_limits_can_be_reached() -> None:
         test = opened(b=str(end))
         assert shown(test)[:2] == (end, end)
         assert box(test).max < 65537 + UNSEEN
+
+
+def test_a_picked_model_suggests_its_own_formats_and_what_engines_leave() -> None:
+    test = opened()
+    test.selectbox(key="model").select("gpt-oss-120b").run()
+    assert test.selectbox(key="w").value == "pub"
+    assert test.slider(key="u").value == 0.9
+    captions = [caption.value for caption in test.caption]
+    assert "As published: routed experts mxfp4, the rest bf16" in captions
+    assert opened().selectbox(key="w").value == "int8"
+
+
+def test_a_pick_leaves_what_a_link_holds() -> None:
+    test = opened(w="fp8", u="0.8")
+    test.selectbox(key="model").select("llama-3-8b").run()
+    test.selectbox(key="chip").select("h100-sxm").run()
+    assert test.selectbox(key="w").value == "fp8"
+    assert test.slider(key="u").value == 0.8

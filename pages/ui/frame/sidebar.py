@@ -194,6 +194,21 @@ def use(values: Mapping[str, Any]) -> None:
         st.session_state[field.key] = value
 
 
+# What goes into the link when somebody picks a model or a chip, unless it holds another already:
+# weights as the model is published, and the share of memory that engines take by default.
+PUBLISHED = "pub"
+SUGGESTED: Mapping[str, Mapping[str, Any]] = {
+    "model": {"weight_format": PUBLISHED, "usable_memory": 0.9},
+    "chip": {"usable_memory": 0.9},
+}
+
+
+def _suggest(picked: str) -> None:
+    """Suggest what goes with a pick; defaults of the schema stay what absent keys mean."""
+    suggested = SUGGESTED.get(picked, {})
+    use({n: value for n, value in suggested.items() if not carries([FIELDS[n].key])})
+
+
 def _control(field: Field, offered: Catalogues) -> Any:
     if isinstance(field, Choice):
         ids = field.ids(offered)
@@ -204,6 +219,8 @@ def _control(field: Field, offered: Catalogues) -> Any:
             key=field.key,
             help=say(field.help),
             bind="query-params",
+            on_change=_suggest,
+            args=(field.name,),
         )
     if isinstance(field, Option):
         return _option(field)
@@ -275,6 +292,8 @@ def controls(
             st.caption(_heading(group, rows, used))
             for row in rows:
                 values |= _row(row, offered)
+                if "weight_format" in row:
+                    _parts(values, offered)
             if group in customs.EDITORS:
                 customs.EDITORS[group]()
         for group, rows in FOLDED.items():
@@ -283,6 +302,18 @@ def controls(
                 idle = group in FINE and values["fidelity"] == "bound" and "fidelity" in used
                 values |= _folded(group, rows, used, offered, group in unfolded, idle)
     return values
+
+
+def _parts(values: Mapping[str, Any], offered: Catalogues) -> None:
+    """How a model is published, where weights are taken so."""
+    if values["weight_format"] != PUBLISHED:
+        return
+    model = offered["models"][values["model"]]
+    if model.checkpoint:
+        told = say("As published: {parts}", parts=text.plain(model.checkpoint.described))
+    else:
+        told = say("No source says how this model is published: bf16 is taken.")
+    st.caption(told)
 
 
 def _row(names: tuple[str, ...], offered: Catalogues) -> dict[str, Any]:
