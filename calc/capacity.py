@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import cost, decode, memory
+from calc import cost, decode, memory, prefill
 from calc.checkpoint import Stored
 from calc.chip import Chip
 from calc.formats import NumberFormat
@@ -20,9 +20,14 @@ Array = NDArray[np.float64]
 
 
 def requests_per_second_per_chip(
-    batch: float, step_time: float, output: float, n_chips: float
+    batch: float, step_time: float, output: float, n_chips: float, prompt_time: float = 0.0
 ) -> float:
     """Requests that one chip's share of a replica finishes each second [request/s].
+
+    The replica decodes a full batch and reads a prompt for each request; without `prompt_time`, the
+    time that it spends on one [s], it only decodes.
+
+    .. math:: r = \\frac{1}{N \\left( T_\\mathrm{step} G / B + T_\\mathrm{prompt} \\right)}
 
     Examples
     --------
@@ -33,7 +38,7 @@ def requests_per_second_per_chip(
     >>> round(requests_per_second_per_chip(138, 0.019, 512, 32), 3)
     0.443
     """
-    return batch / (step_time * output * n_chips)
+    return 1 / (n_chips * (step_time * output / batch + prompt_time))
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,10 @@ class Topology:
         That fit at the scenario's context.
     step_time : float
         Of a decode step with all of them [s].
+    decoded_per_second : float
+        Answers of one chip's share if it did nothing but decode [request/s].
     requests_per_second : float
-        Of one chip's share [request/s].
+        Of one chip's share, prompts read by the same chips [request/s].
     usd_per_million_tokens : float
         Of generated tokens.
     """
@@ -70,6 +77,7 @@ class Topology:
     free: float
     sequences: int
     step_time: float
+    decoded_per_second: float
     requests_per_second: float
     usd_per_million_tokens: float
 
@@ -91,18 +99,17 @@ def topology(scenario: Scenario, *, doubled: bool = False) -> Topology:
     if fewest and doubled:
         fewest = s.chip.legal_count(2 * fewest)
     if not 0 < fewest <= memory.most_chips():
-        return Topology(
-            s.stored, s.kv_format, weights, raw, 0, 0.0, 0, math.nan, math.nan, math.nan
-        )
+        return Topology(s.stored, s.kv_format, weights, raw, 0, 0.0, 0, *[math.nan] * 4)
     full = replace(s, n_chips=fewest, tensor_parallel=0)
     batch = int(memory.max_batch(full))
     free = memory.capacity(full) - memory.weights(full)
     if not batch:
         return Topology(
-            s.stored, s.kv_format, weights, raw, fewest, free, 0, math.nan, 0.0, math.nan
+            s.stored, s.kv_format, weights, raw, fewest, free, 0, math.nan, 0.0, 0.0, math.nan
         )
     step = decode.step_time(full, batch=batch)
     total = float(step.total)
+    prompts = prefill.prompt_rate(full, float(prefill.prompt_time(full).total))
     return Topology(
         s.stored,
         s.kv_format,
@@ -113,6 +120,7 @@ def topology(scenario: Scenario, *, doubled: bool = False) -> Topology:
         batch,
         total,
         requests_per_second_per_chip(batch, total, s.output, fewest),
+        requests_per_second_per_chip(batch, total, s.output, fewest, 1 / prompts),
         float(cost.per_million_tokens(full, step)),
     )
 

@@ -15,13 +15,18 @@ from numpy.testing import assert_allclose
 from scenarios import NOMINAL_70B, scenario
 from strategies import scenarios
 
-from calc import Scenario, capacity, cost, decode, memory, metrics, precision
+from calc import Scenario, capacity, cost, decode, memory, metrics, precision, prefill
 from presets import chips, formats, models
 
 
 def nominal(stored: str) -> Scenario:
     """70e9 parameters; the cache of a token scales with the format, as in HTSYM part 8."""
     return scenario(NOMINAL_70B, w=stored, kv=stored, memory=16e9)
+
+
+def small_prompt(stored: str, n_chips: int) -> float:
+    """Seconds that a replica spends on one prompt."""
+    return float(prefill.prompt_time(replace(nominal(stored), n_chips=n_chips)).total)
 
 
 # F6.2: weights, raw chips, slice, free, sequences, doubled.
@@ -50,7 +55,10 @@ def test_smallest_topologies(
     assert_allclose(per_chip(held, 0.019, 512, slice_), rate, rtol=2e-3)
     assert_allclose(per_chip(doubled, 0.019, 512, 2 * slice_), rate_doubled, rtol=2e-3)
     assert_allclose(small.step_time, 16e9 / 8.2e11, rtol=0.02)
-    assert_allclose(small.requests_per_second, rate, rtol=0.04)
+    assert_allclose(small.decoded_per_second, rate, rtol=0.04)
+    # With prompts a request takes the chips for both.
+    both = 1 / small.decoded_per_second + slice_ * small_prompt(stored, slice_)
+    assert_allclose(1 / small.requests_per_second, both)
     assert double.usd_per_million_tokens < small.usd_per_million_tokens
 
 

@@ -51,9 +51,11 @@ def topologies(view: CapacityView) -> None:
     st.table(tables.topologies(view.topologies), hide_index=True)
     st.caption(
         say(
-            "Each slice filled with sequences of {context:,} tokens; requests generate "
-            "{output:,} tokens. Doubled: the next slice with at least twice the chips.",
+            "Each slice filled with sequences of {context:,} tokens. A request reads {prompt:,} "
+            "tokens and generates {output:,}, and the same chips do both. Doubled: the next slice "
+            "with at least twice the chips.",
             context=view.scenario.context,
+            prompt=view.scenario.prompt,
             output=view.scenario.output,
         )
     )
@@ -88,7 +90,6 @@ PAGE = Page(
     question=QUESTION,
     view=CapacityView,
     groups=(*sidebar.COMMON, sidebar.PREFILL),
-    unused=("prompt", "mfu"),
     parts={"head": head, "charts": charts},
     tabs={
         marked("Smallest topologies"): topologies,

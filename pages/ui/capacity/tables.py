@@ -35,7 +35,8 @@ def topologies(pairs: Sequence[Pair]) -> tables.Table:
             weighs = [text.si(found.weights, "B"), text.significant(found.chips_raw)]
             name = say("doubled") if i else _stored(found)
             rows.append([name, *_cells(found), *(["", ""] if i else weighs)])
-    head = [say("Weights and KV"), say("Slice"), say("Request/s per chip"), say("USD / Mtok"),
+    head = [say("Weights and KV"), say("Slice"), say("Request/s per chip"),
+            say("Decoding alone"), say("USD / Mtok"),
             say("Sequences"), say("Step"), say("Left for KV"), say("Weights"),
             say("Chips, raw")]  # fmt: skip
     return tables.table(head, rows)
@@ -50,11 +51,12 @@ def _stored(found: capacity.Topology) -> str:
 
 def _cells(found: capacity.Topology) -> list[str]:
     if not found.n_chips:
-        return [say("none"), "", "", "", "", ""]
+        return [say("none"), "", "", "", "", "", ""]
     fits = found.sequences > 0
     return [
         text.count(found.n_chips),
         text.significant(found.requests_per_second) if fits else "–",
+        text.significant(found.decoded_per_second) if fits else "–",
         text.usd(found.usd_per_million_tokens) if fits else "–",
         text.count(found.sequences),
         text.si(found.step_time, "s") if fits else "–",
