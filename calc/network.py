@@ -115,15 +115,19 @@ class Network:
         """All-reduce: a reduce-scatter and an all-gather [s]."""
         return 2 * self.gather(size, group)
 
-    def exchange(self, size: ArrayLike, group: ArrayLike) -> Array:
+    def exchange(self, size: ArrayLike, group: ArrayLike, copies: float = 1.0) -> Array:
         """All-to-all in which each chip of a group sends `size` bytes, evenly to all [s].
+
+        With `copies` of each thing that is sent, a node that is to have several gets it over the
+        network once, and hands it on over its fast links: :math:`M (1 - (1 - 1/M)^c) / c` of what
+        would leave for M nodes does (F3.8).
 
         On a torus half of everything crosses the middle of the longest axis, over as many links as
         the axis has parallels. Behind a switch what leaves the node goes over each chip's own
         port: nothing of it is shared.
         """
         chips = np.asarray(group, dtype=float)
-        each = _for_each(chips, lambda number: _exchange_seconds(self, number))
+        each = _for_each(chips, lambda number: _exchange_seconds(self, number, copies))
         return _longest(np.asarray(size, dtype=float) * each, self.latency(group), chips)
 
     def send(self, size: ArrayLike, group: ArrayLike) -> Array:
@@ -145,7 +149,7 @@ def _longest(sending: Array, latency: Array, chips: Array) -> Array:
 
 
 @lru_cache(maxsize=4096)
-def _exchange_seconds(network: Network, group: float) -> float:
+def _exchange_seconds(network: Network, group: float, copies: float) -> float:
     """Seconds for each byte that a chip sends in an all-to-all."""
     fabric = network.fabric
     if group <= 1:
@@ -155,9 +159,13 @@ def _exchange_seconds(network: Network, group: float) -> float:
         wraps = 0 < fabric.wraps_from <= longest
         return longest / 4 / (network.two_way if wraps else network.one_way)
     within, _ = _nodes(network, group)
-    inner = (within - 1) / group / _node_bandwidth(network, within) if within > 1 else 0.0
+    nodes = math.ceil(group / within)
+    once = nodes * (1 - (1 - 1 / nodes) ** copies) / copies
+    leaving = 1 - within / group
+    handed_on = (within - 1) / group + leaving * (1 - once)
+    inner = handed_on / _node_bandwidth(network, within) if within > 1 else 0.0
     # In this order an unknown link stays unknown.
-    return max(inner, (1 - within / group) / network.scale_out)
+    return max(inner, leaving * once / network.scale_out)
 
 
 def _nodes(network: Network, group: float) -> tuple[float, float]:

@@ -331,7 +331,7 @@ class _Roofline:
         if not layers:
             return np.zeros(())
         # A dispatch and a combine for each layer, in one call for both sizes.
-        per_layer = network.exchange(sent * each / layers / 2, layout.stage)
+        per_layer = network.exchange(sent * each / layers / 2, layout.stage, copies / layers)
         return np.where(layout.ep > 1, 2 * layers * per_layer, 0.0)
 
 
