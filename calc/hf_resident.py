@@ -23,7 +23,7 @@ _DRAFTED = {
     "num_mtp_modules": False,
 }
 # More than any tower has, so that a stranger's file stays within reason.
-_MOST = 10**7
+_MOST, _LARGEST = 10**7, 10**12
 
 
 def read(
@@ -45,7 +45,8 @@ def read(
         if layers and layers < 100:
             each, routed = _draft_layer(blocks, d_model)
             each += own_tables * 2 * vocabulary * d_model
-            found.append(Resident(DRAFTS, layers * each, layers * routed))
+            known = layers * each < _LARGEST
+            found.append(Resident(DRAFTS, layers * each * known, layers * routed * known))
             break
     return tuple(found)
 
@@ -83,7 +84,8 @@ def _tower(v: Mapping[str, Any], kind: str, d_model: int) -> int:
         else _whole(v, "num_position_embeddings") or ((image // patch) ** 2 if patch else 0)
     )
     seen = 3 * max(1, _whole(v, "temporal_patch_size")) * patch * patch * width
-    return layers * (matrices + vectors) + seen + places * width + 2 * width + width * d_model
+    found = layers * (matrices + vectors) + seen + places * width + 2 * width + width * d_model
+    return found if found < _LARGEST else 0
 
 
 def _draft_layer(blocks: Sequence[Block], d_model: int) -> tuple[int, int]:
@@ -112,7 +114,7 @@ def from_written(value: Any) -> tuple[Resident, ...] | None:
     for name, counts in value.items():
         if not isinstance(counts, list) or len(counts) != 2:
             return None
-        if not all(type(n) is int and 0 <= n < 10**12 for n in counts) or counts[1] > counts[0]:
+        if not all(type(n) is int and 0 <= n < _LARGEST for n in counts) or counts[1] > counts[0]:
             return None
         found.append(Resident(name, *counts))
     return tuple(found)
