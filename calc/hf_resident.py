@@ -84,7 +84,9 @@ def _tower(v: Mapping[str, Any], kind: str, d_model: int) -> int:
         else _whole(v, "num_position_embeddings") or ((image // patch) ** 2 if patch else 0)
     )
     seen = 3 * max(1, _whole(v, "temporal_patch_size")) * patch * patch * width
-    found = layers * (matrices + vectors) + seen + places * width + 2 * width + width * d_model
+    # The bias of the patches and the norm before the projection.
+    ends = 2 * width + (0 if gated else 2 * width)
+    found = layers * (matrices + vectors) + seen + places * width + ends + width * d_model
     return found if found < _LARGEST else 0
 
 

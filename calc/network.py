@@ -160,7 +160,7 @@ def _exchange_seconds(network: Network, group: float, copies: float) -> float:
         return longest / 4 / (network.two_way if wraps else network.one_way)
     within, _ = _nodes(network, group)
     nodes = math.ceil(group / within)
-    once = nodes * (1 - (1 - 1 / nodes) ** copies) / copies
+    once = nodes * (1.0 - math.pow(1 - 1 / nodes, copies)) / copies
     leaving = 1 - within / group
     handed_on = (within - 1) / group + leaving * (1 - once)
     inner = handed_on / _node_bandwidth(network, within) if within > 1 else 0.0
