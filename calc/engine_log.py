@@ -202,6 +202,7 @@ _LINES = (
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _RANK = re.compile(r"(?<![A-Za-z])(?:[DTPE]P\d+|RANK \d+)|pid=\d+")
 _LONGEST_LINE = 4000
+_MOST = 1e15
 
 
 def read(text: str) -> Reading:
@@ -261,8 +262,12 @@ def _read(engine: str, lines: list[str]) -> Reading:
             given.remove(rank)
         sizes: dict[str, float] = {}
         for (name, unit), number in zip(layout.figures, given, strict=True):
-            if name and number is not None:
-                sizes[name] = sizes.get(name, 0.0) + unit * float(number.replace(",", ""))
+            if not name or number is None:
+                continue
+            value = float(number.replace(",", ""))
+            # No engine means it; a budget of −1 is none.
+            if abs(value) < _MOST and not (name == "chunk" and value < 1):
+                sizes[name] = sizes.get(name, 0.0) + unit * value
         for name, size in sizes.items():
             if "device" in match.groupdict() and _in_host(rank):
                 name = "host" if name == "weights" else ""
@@ -400,4 +405,12 @@ def causes(ours: Pool, log: Reading) -> dict[str, float]:
 
 def bytes_per_token(log: Reading) -> float:
     """What a token takes on a chip by the log [byte]; nan where it does not say."""
-    return log.cache / log.tokens if log.tokens else math.nan
+    return log.cache / log.tokens if log.tokens > 0 else math.nan
+
+
+def bytes_per_request(log: Reading) -> float:
+    """What a request of the longest length takes [byte]; nan where the log does not say.
+
+    Printed with two decimals, a concurrency below 5 is too rough.
+    """
+    return log.cache / log.concurrency if log.concurrency >= 5 else math.nan

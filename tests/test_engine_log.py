@@ -215,3 +215,15 @@ def test_tokens_are_compared_as_the_log_counts_them() -> None:
     ]
     assert shown == [ours.tokens, ours.tokens_of_longest]
     assert not engine_log.causes(ours, old) and math.isnan(engine_log.bytes_per_token(old))
+
+
+def test_figures_that_cannot_be_meant_are_passed_over() -> None:
+    beyond = "GPU KV cache size: " + 400 * "9" + " tokens"
+    with pytest.raises(engine_log.EngineLogError):
+        engine_log.read(beyond)
+    off = (
+        "max_total_num_tokens=9000, chunked_prefill_size=-1, max_running_requests=8, context_len=1"
+    )
+    assert engine_log.read(off).figures() == {"tokens": 9000, "slots": 8, "longest": 1}
+    none = engine_log.read("Maximum concurrency for 8192 tokens per request: 0.00x")
+    assert math.isnan(engine_log.bytes_per_request(none))

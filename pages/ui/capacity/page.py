@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calc.words import marked, say
-from pages.ui.capacity import figures, packing, tables, words
+from pages.ui.capacity import engine, figures, packing, tables, words
 from pages.ui.capacity.view import METRICS, CapacityView
 from pages.ui.charts import kit
 from pages.ui.frame import draw, sidebar
@@ -67,6 +67,11 @@ def every_chip(view: CapacityView) -> None:
     tables.every_chip(view.scenario)
 
 
+def engines_view(view: CapacityView) -> None:
+    """What a paged engine makes of the memory, and what its log says."""
+    engine.section(view)
+
+
 def replicas(view: CapacityView) -> None:
     """Replicas of several models on a pool of devices."""
     packing.section()
@@ -94,6 +99,7 @@ PAGE = Page(
     tabs={
         marked("Smallest topologies"): topologies,
         marked("Every chip"): every_chip,
+        marked("Engine's view"): engines_view,
         marked("Replica packing"): replicas,
     },
     metrics=METRICS,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
-from calc import paging, roofline
+from calc import paging, pool, roofline
 from calc.explain import EXPLANATIONS
 from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
@@ -20,7 +22,7 @@ from pages.ui.kv_cache.view import (
     KvCacheView,
     by_context,
 )
-from pages.ui.writing import explained, layout, text
+from pages.ui.writing import explained, fit, layout, text
 from presets import formats, models
 
 QUESTION = marked("How large is the KV cache?")
@@ -154,6 +156,9 @@ def paged(view: KvCacheView) -> None:
             persist_state="session",
         )
     st.markdown(tables.paging_table(view.plain, mean, longest, block))
+    paged_so = replace(view.scenario, kv_block=block)
+    if not pool.reason(paged_so):
+        st.markdown(fit.promised(pool.of(paged_so, longest)))
     lengths = sweeps.lengths(longest)
     kit.show(
         figures.utilisation(

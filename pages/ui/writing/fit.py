@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from calc import Scenario, memory
+from calc import Scenario, memory, pool
 from calc.words import marked, say
 from pages.ui.writing import text
 
@@ -65,3 +65,30 @@ def _needed(fewest: int, chip: str) -> str:
     if fewest:
         return say("it takes {n:,} × {chip} for this batch", n=fewest, chip=chip)
     return say("no number of chips holds it in this layout for this batch")
+
+
+def promised(found: pool.Pool) -> str:
+    """What an engine promises to hold, and what steady decoding would."""
+    if found.cache <= 0:
+        return say(
+            "**The engine does not start**: each chip lacks {gib:,.2f} GiB for weights and the "
+            "engine itself, before any cache.",
+            gib=-found.cache / 2**30,
+        )
+    return say(
+        "Of requests of {tokens:,} tokens an engine promises **{promised:,.2f}** at once, steady "
+        "decoding holds **{steady:,.2f}**.",
+        tokens=found.longest,
+        promised=found.concurrency,
+        steady=found.steady,
+    )
+
+
+def no_pool(reason: str) -> str:
+    """Why there is no pool of equal pages."""
+    if reason == "none":
+        return say("The model caches nothing: there is no pool to cut.")
+    return say(
+        "The model's cache does not lie in equal pages; engines page its parts each in their own "
+        "way, which is not counted here."
+    )
