@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 from calc.errors import LedgerError
 from calc.pool import Pool
@@ -325,7 +326,8 @@ def _completed(
             assumed.append(say("Blocks of 16 tokens, which the lines do not say."))
         said["tokens"] = said["blocks"] * said.get("block", 16)
         found["tokens"] = found["blocks"]
-    return replace(Reading(engine), **said, found=found, assumed=tuple(assumed))
+    figures: dict[str, Any] = said
+    return Reading(engine, found=found, assumed=tuple(assumed), **figures)
 
 
 def _difference(said: dict[str, float], found: dict[str, str], lines: list[str]) -> None:

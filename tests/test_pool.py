@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenarios import scenario
 
-from calc import Block, Model, Scenario, attention, feedforward, memory, paging, pool
-from calc.checkpoint import EMBEDDING, HEAD, ROUTED, Checkpoint, Stored
+from calc import Block, Model, NumberFormat, Scenario, attention, feedforward, memory, paging, pool
+from calc.checkpoint import EMBEDDING, HEAD, ROUTED, Checkpoint
 from presets import chips, formats, models
 
 GIB = 2.0**30
@@ -36,7 +36,7 @@ class Run:
     share: float = 0.95
 
     @property
-    def checkpoint(self) -> Stored:
+    def checkpoint(self) -> NumberFormat | Checkpoint:
         """FP8-dynamic and w4a16 leave head and embedding, gpt-oss all but its experts in bf16."""
         narrow = formats[self.stored]
         if self.stored == "mxfp4":
