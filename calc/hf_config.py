@@ -71,6 +71,23 @@ def parse(source: str | Mapping[str, Any], *, id: str = "custom", name: str = ""
     return _read(source, id, name)[0]
 
 
+def named_as(source: str, kind: str) -> str:
+    """The text of a ``config.json`` with another ``model_type``, and nothing else changed."""
+    content = decode(source)
+    nested = next((key for key in NESTED if isinstance(content.get(key), Mapping)), None)
+    if nested:
+        content[nested] = {**content[nested], "model_type": kind}
+    return json.dumps({**content, "model_type": kind})
+
+
+def read_as(source: str, kind: str) -> Model | None:
+    """What a ``config.json`` would be as another family; None where it cannot be that either."""
+    try:
+        return parse(named_as(source, kind))
+    except (ConfigError, AttributeError):
+        return None
+
+
 def compact(source: str | Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a ``config.json`` that decide the model: it parses to the same one.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import streamlit as st
 from pages_app import metrics, opened
 from streamlit.testing.v1 import AppTest
 
+from calc import hf_config
 from pages.ui.frame.sidebar import UNSEEN
 
 
@@ -80,3 +82,22 @@ def test_a_pick_leaves_what_a_link_holds() -> None:
     test.selectbox(key="chip").select("h100-sxm").run()
     assert test.selectbox(key="w").value == "fp8"
     assert test.slider(key="u").value == 0.8
+
+
+def test_a_refused_configuration_offers_what_it_may_be_read_as() -> None:
+    config = {"model_type": "qwen2_new", "hidden_size": 512, "intermediate_size": 1024,
+              "num_attention_heads": 8, "num_hidden_layers": 4, "num_key_value_heads": 2,
+              "vocab_size": 1000}  # fmt: skip
+    test = opened()
+    test.session_state["custom-model"] = True
+    test.run()
+    test.text_area(key="cfg-pasted").set_value(json.dumps(config)).run()
+    assert "is not known here; nearest are" in test.warning[0].value
+    assert test.text_area(key="cfg-pasted").value == json.dumps(config)
+    like = hf_config.parse({**config, "model_type": "llama"})
+    assert test.number_input(key="cfg-billions").value == round(like.total_params / 1e9, 3)
+    test.button(key="cfg-as-qwen2").click().run()
+    assert not test.warning
+    assert test.selectbox(key="model").value == "custom"
+    read = hf_config.parse({**config, "model_type": "qwen2"})
+    assert any(f"{read.total_params:,} parameters" in caption.value for caption in test.caption)

@@ -12,12 +12,17 @@ import streamlit as st
 
 from calc import custom, hf_config
 from calc.chip import RATES
+from calc.hf_refusals import UnknownFamilyError
 from calc.words import marked, say
 from pages.ui.frame import language
 from pages.ui.frame.link import carries
 from pages.ui.writing import text
+from presets import formats
 
 _MODEL_PROBLEM = "_custom_model_problem"
+_REFUSED = "_custom_model_refused"
+# What most decoders are like.
+COMMONEST = "llama"
 _CHIP_PROBLEM = "_custom_chip_problem"
 
 
@@ -28,9 +33,26 @@ def _use_model(content: str) -> None:
         st.session_state["cfg"] = custom.compact_model(content)
     except custom.CustomError as error:
         st.session_state[_MODEL_PROBLEM] = str(error)
+        _offer(content, error.__cause__)
         return
     st.session_state[_MODEL_PROBLEM] = ""
     st.session_state["model"] = custom.ID
+
+
+def _offer(content: str, refused: BaseException | None) -> None:
+    """After a refusal: the families like it to read it as, and its totals as far as they show."""
+    unknown = isinstance(refused, UnknownFamilyError)
+    st.session_state[_REFUSED] = (content, refused.nearest if unknown else ())
+    like = hf_config.read_as(content, COMMONEST) if unknown else None
+    if like is not None:
+        st.session_state["cfg-billions"] = round(like.total_params / 1e9, 3)
+        st.session_state["cfg-elements"] = round(like.kv_bytes_per_token(formats["int8"]))
+
+
+def _read_as(kind: str) -> None:
+    content, _ = st.session_state[_REFUSED]
+    language.speak()
+    _use_model(hf_config.named_as(content, kind))
 
 
 def _use_pasted() -> None:
@@ -145,6 +167,7 @@ def _model_fields() -> None:
         _MODEL_PROBLEM,
         marked("This configuration cannot be used: {reason}. The one before is kept."),
     )
+    _offers()
     st.number_input(
         say("or parameters (billions)"),
         0.001,
@@ -163,6 +186,21 @@ def _model_fields() -> None:
         help=say("Over all layers: with an 8-bit cache, its bytes per token."),
     )
     st.button(say("Use these totals"), on_click=_use_totals)
+
+
+def _offers() -> None:
+    """What else a refused configuration may be read as; what was pasted stays where it is."""
+    _, nearest = st.session_state.get(_REFUSED, ("", ()))
+    if not st.session_state.get(_MODEL_PROBLEM) or not nearest:
+        return
+    with st.container(horizontal=True):
+        for kind in nearest:
+            st.button(say("Read it as {kind}", kind=kind), key=f"cfg-as-{kind}",
+                      on_click=_read_as, args=(kind,))  # fmt: skip
+    st.caption(
+        say("The totals below are those of a {kind} of its sizes, where it says them.",
+            kind=COMMONEST)
+    )  # fmt: skip
 
 
 # Key, label, largest, and what the form starts with; 0 stands for not known.
