@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import streamlit as st
-from pages_app import metrics, opened
+from pages_app import PAGES, metrics, opened
 from streamlit.testing.v1 import AppTest
 
+from calc import link, pins
+from calc.pins import Pin
+from pages.ui.frame.presentation import FIELDS
 from pages.ui.frame.sidebar import UNSEEN
 
 
@@ -62,3 +66,25 @@ def test_the_limits_can_be_reached() -> None:
         test = opened(b=str(end))
         assert shown(test)[:2] == (end, end)
         assert box(test).max < 65537 + UNSEEN
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_control_is_read_before_it_is_drawn(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart a session begins with what the browser's controls hold.
+
+    It learns of each as it is drawn; what the link holds is read there until then. Names that begin
+    with an underscore are the app's own notes.
+    """
+    early = set()
+
+    def noted(state: Mapping[str, Any], key: str, default: Any = None) -> Any:
+        if key in state:
+            return state[key]
+        early.add(key)
+        return default
+
+    monkeypatch.setattr(type(st.session_state), "get", noted, raising=False)
+    test = opened(f"pages/{page}.py", f="operators", pins=pins.write([Pin("half", "n=8")]))
+    drawn = {key for key in early if key in test.session_state and not key.startswith("_")}
+    assert "lang" in drawn
+    assert drawn <= link.keys(FIELDS)

@@ -98,11 +98,9 @@ def _give_up() -> str:
 
 
 @contextmanager
-def serve(app: Path = ROOT / "app.py") -> Iterator[str]:
-    """A freshly started server of the app on a free port; its address."""
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        port = probe.getsockname()[1]
+def serve(app: Path = ROOT / "app.py", port: int | None = None) -> Iterator[str]:
+    """A freshly started server of the app, on a free port if none is named; its address."""
+    port = port or _free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(app), f"--server.port={port}"]
     server = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -116,6 +114,13 @@ def serve(app: Path = ROOT / "app.py") -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(timeout=10)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def _listen(server: subprocess.Popen[str], ready: Event) -> None:

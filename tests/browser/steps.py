@@ -41,6 +41,13 @@ def expect_charts(tab: Page, number: int | None = None) -> None:
         expect(tab.locator(".js-plotly-plot")).to_have_count(number)
 
 
+def next_frame(tab: Page) -> None:
+    """What was sent or played has been drawn."""
+    tab.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
 def query(tab: Page) -> dict[str, list[str]]:
     return parse_qs(urlparse(tab.url).query)
 

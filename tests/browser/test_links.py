@@ -13,6 +13,7 @@ from browser.steps import (
     expect_charts,
     expect_metric,
     metric,
+    next_frame,
     no_exception,
     query,
     value,
@@ -221,3 +222,42 @@ def test_a_source_leads_to_its_formula(tab: Page, app: str) -> None:
     assert there.evaluate("decodeURIComponent(location.hash)") == "#f3-1-the-bound"
     no_exception(there)
     there.close()
+
+
+CONNECTED = "[data-test-connection-state=CONNECTED]"
+
+
+def move(tab: Page, batch: int) -> None:
+    """One step right from a batch to the next, once the server is there: a session's first run."""
+    tab.wait_for_selector(CONNECTED)
+    tab.get_by_test_id("stSidebar").get_by_role("slider", name="Batch").press("ArrowRight")
+    expect(tab.get_by_text(f"batch {batch} ·")).to_be_visible()
+    tab.wait_for_selector(IDLE)
+    next_frame(tab)
+
+
+def test_a_server_that_comes_back_draws_what_was_left(tab: Page) -> None:
+    """What no link holds the browser tells: the scale of the charts, the tab that is open."""
+    scale = "document.querySelector('.js-plotly-plot')._fullLayout.yaxis.type"
+    with serve() as url:
+        visit(tab, url)
+        expect_charts(tab)
+        tab.get_by_text("linear", exact=True).click()
+        tab.wait_for_function(f"() => {scale} === 'linear'")
+        tab.wait_for_selector(IDLE)
+    expect(tab.locator(CONNECTED)).to_have_count(0)
+    port = urlparse(url).port
+    with serve(port=port):
+        move(tab, 40)
+        assert tab.evaluate(f"() => {scale}") == "linear"
+        tab.get_by_role("link", name="KV cache", exact=True).first.click()
+        intensity = tab.get_by_role("tab", name="Intensity")
+        intensity.click()
+        expect_charts(tab, 3)
+        tab.wait_for_selector(IDLE)
+    expect(tab.locator(CONNECTED)).to_have_count(0)
+    with serve(port=port):
+        move(tab, 48)
+        expect(intensity).to_have_attribute("aria-selected", "true")
+        expect_charts(tab, 3)
+        no_exception(tab)

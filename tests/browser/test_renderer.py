@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from browser.environment import serve
-from browser.steps import IDLE, expect_charts, expect_metric, metric, visit
+from browser.steps import IDLE, expect_charts, expect_metric, metric, next_frame, visit
 
 FIRST = "document.querySelector('.js-plotly-plot')"
 
@@ -29,13 +29,6 @@ def overheard(tab: Page) -> list[str | bytes]:
 
     tab.on("websocket", lambda socket: socket.on("framesent", keep))
     return sent
-
-
-def next_frame(tab: Page) -> None:
-    """The last move of the hand has been played."""
-    tab.evaluate(
-        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
 
 
 def press(tab: Page, key: str) -> None:

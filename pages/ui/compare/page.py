@@ -85,8 +85,6 @@ def charts(view: CompareView) -> None:
 
 def baseline(view: CompareView) -> None:
     """Which of them differences are taken from."""
-    # A pin that has gone is no baseline any more.
-    st.session_state[pinned.BASELINE] = view.names[view.baseline]
     st.selectbox(
         say("Differences are taken from"),
         view.names,

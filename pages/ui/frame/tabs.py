@@ -16,8 +16,9 @@ def show(key: str, tabs: Mapping[str, Callable[[T], bool | None]], view: T) -> b
     """Draw tabs by their labels; only the open one is computed. Whether it has more to draw."""
     place = f"_{key}"
     labels = [say(label) for label in tabs]
-    if st.session_state.get(key) not in labels:
-        st.session_state[key] = labels[st.session_state.get(place, 0)]
+    # In a session's first run the browser may know better: after a restart of the server.
+    if place in st.session_state and st.session_state.get(key) not in labels:
+        st.session_state[key] = labels[st.session_state[place]]
     unfinished = False
     for i, (tab, draw) in enumerate(
         zip(st.tabs(labels, key=key, on_change="rerun"), tabs.values(), strict=True)
