@@ -84,7 +84,7 @@ def test_no_control_is_read_before_it_is_drawn(page: str, monkeypatch: pytest.Mo
         return default
 
     monkeypatch.setattr(type(st.session_state), "get", noted, raising=False)
-    test = opened(f"pages/{page}.py", f="operators", pins=pins.write([Pin("half", "n=8")]))
+    test = opened(page, f="operators", pins=pins.write([Pin("half", "n=8")]))
     drawn = {key for key in early if key in test.session_state and not key.startswith("_")}
     assert "lang" in drawn
     assert drawn <= link.keys(FIELDS)
