@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from pages_app import PAGES, metrics, opened
+from pages_app import metrics, opened, tour
 from streamlit.testing.v1 import AppTest
 
 from calc import link, pins
@@ -68,8 +68,7 @@ def test_the_limits_can_be_reached() -> None:
         assert box(test).max < 65537 + UNSEEN
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_no_control_is_read_before_it_is_drawn(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_control_is_read_before_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a restart a session begins with what the browser's controls hold.
 
     It learns of each as it is drawn; what the link holds is read there until then. Names that begin
@@ -84,7 +83,7 @@ def test_no_control_is_read_before_it_is_drawn(page: str, monkeypatch: pytest.Mo
         return default
 
     monkeypatch.setattr(type(st.session_state), "get", noted, raising=False)
-    test = opened(page, f="operators", pins=pins.write([Pin("half", "n=8")]))
-    drawn = {key for key in early if key in test.session_state and not key.startswith("_")}
-    assert "lang" in drawn
-    assert drawn <= link.keys(FIELDS)
+    for page, test in tour(f="operators", pins=pins.write([Pin("half", "n=8")])):
+        drawn = {key for key in early if key in test.session_state and not key.startswith("_")}
+        assert "lang" in drawn
+        assert drawn <= link.keys(FIELDS), page.name
