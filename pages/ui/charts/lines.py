@@ -14,10 +14,10 @@ from pages.ui.charts import kit
 from pages.ui.writing import palette
 
 Array = NDArray[np.float64]
-Line = tuple[Array, palette.Quantity]
+Line = tuple[Array, palette.Look]
 
-TOTAL = palette.Quantity(marked("total"), palette.INK)
-BOUND = palette.Quantity(marked("bound"), palette.INK, "dash")
+TOTAL = palette.Look(marked("total"), palette.INK)
+BOUND = palette.Look(marked("bound"), palette.INK, "dash")
 
 
 def chart(

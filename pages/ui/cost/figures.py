@@ -12,8 +12,8 @@ from pages.ui.writing import palette, text
 
 Array = NDArray[np.float64]
 
-_USD = palette.Quantity(marked("fits in memory"), palette.INK)
-_BEYOND = palette.Quantity(marked("does not fit"), palette.INK, "dot")
+_USD = palette.Look(marked("fits in memory"), palette.INK)
+_BEYOND = palette.Look(marked("does not fit"), palette.INK, "dot")
 
 
 def frontier(scenario: Scenario, batch: Array, largest: int, *, money: bool) -> kit.Chart:

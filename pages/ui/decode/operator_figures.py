@@ -71,7 +71,7 @@ def operators(step: StepTime) -> kit.Chart:
     return kit.figure(data, layout)
 
 
-def _bars(names: list[str], times: list[float], look: palette.Quantity) -> dict[str, Any]:
+def _bars(names: list[str], times: list[float], look: palette.Look) -> dict[str, Any]:
     kept = [(n, t) for n, t in zip(names, times, strict=True) if t > 0]
     return {
         "type": "bar", "orientation": "h", "name": say(look.label), "width": 0.34,

@@ -21,11 +21,11 @@ Dict = dict[str, Any]
 
 # What a request does, in the colours of what it waits for.
 STATES = {
-    State.WAITING: palette.Quantity(marked("waiting"), "rgba(138,145,155,0.55)"),
-    State.PREFILL: palette.Quantity(marked("reading the prompt"), "#009E73"),
-    State.TRANSFER: palette.Quantity(marked("cache on its way"), "#CC79A7"),
-    State.DECODE: palette.Quantity(marked("decoding"), "#0072B2"),
-    State.PREEMPTED: palette.Quantity(marked("put out"), "#D55E00"),
+    State.WAITING: palette.Look(marked("waiting"), "rgba(138,145,155,0.55)"),
+    State.PREFILL: palette.Look(marked("reading the prompt"), "#009E73"),
+    State.TRANSFER: palette.Look(marked("cache on its way"), "#CC79A7"),
+    State.DECODE: palette.Look(marked("decoding"), "#0072B2"),
+    State.PREEMPTED: palette.Look(marked("put out"), "#D55E00"),
 }
 _COLOURS = dict(zip(
     ("static", "dynamic", "continuous", "chunked", "disaggregated"), kit.LINES, strict=False
@@ -146,19 +146,19 @@ def memory(run: Run) -> kit.Chart:
         parts = [np.interp(times, use.time, series(use)) for use in run.memory]
         return np.asarray(100 * np.sum(parts, axis=0) / max(total, 1))
 
-    used = palette.Quantity(marked("handed out"), "#E69F00")
-    filled = palette.Quantity(marked("holds tokens"), "#0072B2", "dash")
+    used = palette.Look(marked("handed out"), "#E69F00")
+    filled = palette.Look(marked("holds tokens"), "#0072B2", "dash")
     series = {
         used: (times, share(lambda use: use.used)),
         filled: (times, share(lambda use: use.filled)),
     }
     kept = share(lambda use: use.kept)
     if kept.any():
-        series[palette.Quantity(marked("kept prefixes"), "#CC79A7", "dot")] = (times, kept)
+        series[palette.Look(marked("kept prefixes"), "#CC79A7", "dot")] = (times, kept)
     return _over_time(series, say("Cache in use (%)"))
 
 
-def _over_time(series: Mapping[palette.Quantity, tuple[Array, Any]], title: str) -> kit.Chart:
+def _over_time(series: Mapping[palette.Look, tuple[Array, Any]], title: str) -> kit.Chart:
     data = []
     legend = []
     top = 1.0

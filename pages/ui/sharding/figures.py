@@ -99,8 +99,8 @@ def two_axes(scenario: Scenario) -> kit.Chart:
     return lines.chart(
         chips,
         {
-            say("both split (2-D)"): (MICRO * two, palette.Quantity("2-D", "#CC79A7")),
-            say("columns split (1-D)"): (MICRO * one, palette.Quantity("1-D", "#8a6d00", "dash")),
+            say("both split (2-D)"): (MICRO * two, palette.Look("2-D", "#CC79A7")),
+            say("columns split (1-D)"): (MICRO * one, palette.Look("1-D", "#8a6d00", "dash")),
         },
         x_title=say("Chips"),
         y_title=say("Messages of one MLP (µs)"),

@@ -11,7 +11,7 @@ from calc.words import marked
 
 
 @dataclass(frozen=True)
-class Quantity:
+class Look:
     """How one quantity looks, and the message that it is called by."""
 
     label: str
@@ -20,18 +20,18 @@ class Quantity:
 
 
 QUANTITIES = {
-    "weight_read": Quantity(marked("weight read"), "#0072B2"),
-    "kv_read": Quantity(marked("KV read"), "#E69F00", "dash"),
-    "linear_compute": Quantity(marked("linear FLOPs"), "#009E73", "dot"),
-    "attention_compute": Quantity(marked("attention FLOPs"), "#56B4E9", "dashdot"),
-    "communication": Quantity(marked("communication"), "#CC79A7", "longdash"),
-    "overhead": Quantity(marked("overhead"), "#8a919b", "longdashdot"),
-    "weights": Quantity(marked("weights"), "#0072B2"),
-    "kv_cache": Quantity(marked("KV cache"), "#E69F00"),
-    "activations": Quantity(marked("activations"), "#56B4E9"),
-    "runtime": Quantity(marked("runtime"), "#8a6d00"),
-    "free": Quantity(marked("free"), "rgba(138,145,155,0.25)"),
-    "reserved": Quantity(marked("kept back"), "rgba(138,145,155,0.55)"),
+    "weight_read": Look(marked("weight read"), "#0072B2"),
+    "kv_read": Look(marked("KV read"), "#E69F00", "dash"),
+    "linear_compute": Look(marked("linear FLOPs"), "#009E73", "dot"),
+    "attention_compute": Look(marked("attention FLOPs"), "#56B4E9", "dashdot"),
+    "communication": Look(marked("communication"), "#CC79A7", "longdash"),
+    "overhead": Look(marked("overhead"), "#8a919b", "longdashdot"),
+    "weights": Look(marked("weights"), "#0072B2"),
+    "kv_cache": Look(marked("KV cache"), "#E69F00"),
+    "activations": Look(marked("activations"), "#56B4E9"),
+    "runtime": Look(marked("runtime"), "#8a6d00"),
+    "free": Look(marked("free"), "rgba(138,145,155,0.25)"),
+    "reserved": Look(marked("kept back"), "rgba(138,145,155,0.55)"),
 }
 
 COMPUTE_BOUND = "rgba(0,158,115,0.16)"
