@@ -106,4 +106,4 @@ def test_the_kv_page_says_what_an_engine_promises() -> None:
 
 def test_figures_have_names() -> None:
     assert set(engine_log.BYTES) <= set(engine_log.FIGURES)
-    assert opened("pages/capacity.py", model="deepseek-v4-flash")
+    assert opened("capacity", model="deepseek-v4-flash")
