@@ -41,9 +41,11 @@ def _use_model(content: str) -> None:
 
 def _offer(content: str, refused: BaseException | None) -> None:
     """After a refusal: the families like it to read it as, and its totals as far as they show."""
-    unknown = isinstance(refused, UnknownFamilyError)
-    st.session_state[_REFUSED] = (content, refused.nearest if unknown else ())
-    like = hf_config.read_as(content, COMMONEST) if unknown else None
+    st.session_state[_REFUSED] = (content, ())
+    if not isinstance(refused, UnknownFamilyError):
+        return
+    st.session_state[_REFUSED] = (content, refused.nearest)
+    like = hf_config.read_as(content, COMMONEST)
     if like is not None:
         st.session_state["cfg-billions"] = round(like.total_params / 1e9, 3)
         st.session_state["cfg-elements"] = round(like.kv_bytes_per_token(formats["int8"]))
