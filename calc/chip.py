@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from calc.formats import NumberFormat
 
@@ -87,6 +88,8 @@ class Chip:
         Chip counts that can be had as one slice; empty when no list is published.
     power : float
         Board power [W]; nan unknown.
+    unpublished : float
+        What a rate that is not in `peaks` counts as [FLOP/s]: nan unknown, inf in `known.least`.
     price : Price or None
         The price used; `other_prices` keeps what else was printed.
     sources : mapping of str to str
@@ -113,6 +116,7 @@ class Chip:
     printed_memory: float = math.nan
     memory_by: str = "maker"
     host_link: float = math.nan
+    unpublished: float = math.nan
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
@@ -122,7 +126,45 @@ class Chip:
         nan is how an unknown travels: whatever needs it comes out as nan and is shown as
         "not published", and everything else keeps its number.
         """
-        return self.peaks.get(compute_format.rate or "", math.nan)
+        return self.peaks.get(compute_format.rate or "", self.unpublished)
+
+    def publishes(self, compute_format: NumberFormat) -> bool:
+        """Whether there is a rate for a compute format."""
+        return compute_format.rate in self.peaks
+
+    @cached_property
+    def unlimited(self) -> Chip:
+        """The same with whatever of its speed nobody published unlimited; `stated` leads back.
+
+        It is one object, as the chip is, so that scenarios of it are equal.
+        """
+
+        def taken(value: float) -> float:
+            return math.inf if math.isnan(value) else value
+
+        found = replace(
+            self,
+            bandwidth=taken(self.bandwidth),
+            link_one_way=taken(self.link_one_way),
+            link_two_way=taken(self.link_two_way),
+            # Of a memory without bandwidth only the rates say anything.
+            unpublished=math.nan if math.isnan(self.bandwidth) else math.inf,
+        )
+        found.__dict__["stated"] = self
+        return found
+
+    @cached_property
+    def stated(self) -> Chip:
+        """The chip with what is taken as unlimited unknown again; itself if nothing is."""
+        speeds = (self.bandwidth, self.link_one_way, self.link_two_way, self.unpublished)
+        if not any(map(math.isinf, speeds)):
+            return self
+        bandwidth, one_way, two_way, rate = (
+            math.nan if math.isinf(speed) else speed for speed in speeds
+        )
+        return replace(
+            self, bandwidth=bandwidth, link_one_way=one_way, link_two_way=two_way, unpublished=rate
+        )
 
     def legal_count(self, chips: float) -> int:
         """Fewest chips, at least `chips`, that can be had together.

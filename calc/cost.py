@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc import known
 from calc.chip import Chip
 from calc.decode import StepTime
 from calc.formats import NumberFormat
@@ -104,7 +105,7 @@ def flops_per_usd(chip_price: float, chip: Chip, compute_format: NumberFormat) -
     >>> f"{flops_per_usd(1.2, v5e, NumberFormat('bf16', '', 16, 'bf16')):.2e}"
     '5.91e+17'
     """
-    return SECONDS_PER_HOUR * chip.peak(compute_format) / chip_price
+    return SECONDS_PER_HOUR * known.figure(chip.peak(compute_format)) / chip_price
 
 
 def tokens_per_joule(scenario: Scenario, step: StepTime) -> Array:

@@ -56,7 +56,7 @@ def _half_as_wide(s: Scenario, bits: float, use: str, formats: Formats) -> Numbe
     """The format on offer nearest to half the bytes, of equals one that the chip computes in."""
     half = bits / 2
     offered = [f for f in formats.values() if use in f.uses and abs(f.bits - half) <= 0.1 * half]
-    return min(offered, key=lambda f: (abs(f.bits - half), not s.chip.peak(f) > 0), default=None)
+    return min(offered, key=lambda f: (abs(f.bits - half), not s.chip.publishes(f)), default=None)
 
 
 def _bits(s: Scenario, name: str) -> float:
@@ -121,7 +121,7 @@ def _eight_bit_compute(s: Scenario, formats: Formats) -> Pulled:
     if s.compute_format.bits <= 8:
         return say("compute is already {format}", format=s.compute_format.id)
     for id in ("int8", "fp8"):
-        if s.chip.peak(formats[id]) > 0:
+        if s.chip.publishes(formats[id]):
             return replace(s, compute_format=formats[id]), id
     return say("no 8-bit rate published")
 

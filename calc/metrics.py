@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc import known
 from calc.decode import StepTime
 from calc.scenario import Scenario
 
@@ -37,14 +38,14 @@ def mbu(scenario: Scenario, step: StepTime) -> Array:
     s, model = scenario, scenario.model
     weights = model.bytes_read(step.batch, s.stored, s.routing_skew)
     cache = step.batch * model.kv_bytes_read(s.context, s.kv_format)
-    return bandwidth_share(weights + cache, step.total, s.n_chips * s.chip.bandwidth)
+    return bandwidth_share(weights + cache, step.total, s.n_chips * known.figure(s.chip.bandwidth))
 
 
 def mfu(scenario: Scenario, step: StepTime) -> Array:
     """MFU of a decode step: two FLOPs per active parameter and token, attention left out (F4.2)."""
     s = scenario
     useful = 2.0 * step.batch * s.model.active_params
-    return flops_share(useful, step.total, s.n_chips * s.chip.peak(s.compute_format))
+    return flops_share(useful, step.total, s.n_chips * known.figure(s.chip.peak(s.compute_format)))
 
 
 def time_per_output_token(first: float, last: float, output: int) -> float:

@@ -68,6 +68,6 @@ def suggestion(scenario: Scenario, switch: str, formats: Mapping[str, NumberForm
         for id, item in formats.items()
         if SWITCHES[switch] in item.uses
         and item.bits <= now.bits / 2
-        and (switch != "compute_format" or scenario.chip.peak(item) > 0)
+        and (switch != "compute_format" or scenario.chip.publishes(item))
     ]
     return max(fitting, key=lambda id: formats[id].bits, default=now.id)

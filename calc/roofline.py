@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from calc import decode
+from calc import decode, known
 from calc.checkpoint import DENSE, Stored
 from calc.chip import Chip
 from calc.formats import NumberFormat
@@ -20,7 +20,7 @@ def ridge_point(chip: Chip, compute_format: NumberFormat) -> float:
     ----------
     F0.1; Williams et al. 2009.
     """
-    return chip.peak(compute_format) / chip.bandwidth
+    return known.figure(chip.peak(compute_format)) / known.figure(chip.bandwidth)
 
 
 def critical_batch(chip: Chip, weight_format: Stored, compute_format: NumberFormat) -> float:
@@ -63,7 +63,7 @@ def compute_bound_batch(scenario: Scenario) -> float:
     F3.5.
     """
     low, high = 1e-3, 1e9
-    if math.isnan(scenario.chip.peak(scenario.compute_format)):
+    if not (math.isfinite(scenario.linear_rate) and math.isfinite(scenario.chip.bandwidth)):
         return math.nan
     for _ in range(3):
         batch = np.geomspace(low, high, 4000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -205,7 +206,9 @@ class Scenario:
         if self.one_rate:
             return self.chip.peak(self.compute_format)
         used = self.model.multiplied_in(self.stored, self.compute_format)
-        return sum(used.values()) / sum(n / self.chip.peak(one) for one, n in used.items())
+        seconds = sum(n / self.chip.peak(one) for one, n in used.items())
+        # None where every rate is taken as unlimited.
+        return sum(used.values()) / seconds if seconds else math.inf
 
     def __post_init__(self) -> None:
         for one in SCHEMA:

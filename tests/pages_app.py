@@ -9,7 +9,8 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from calc import Scenario, link
-from calc.explain import EXPLANATIONS
+from calc.explain import EXPLANATIONS, bounds
+from calc.explain.expression import Expression
 from calc.scenario import build
 from pages.ui.compare.view import CompareView
 from pages.ui.frame.link import PRESETS
@@ -94,11 +95,16 @@ def expected(page: Page[Any], scenario: Scenario) -> dict[str, str]:
     view = page.slide(scenario)
     return {
         EXPLANATIONS[id].label: text.on_card(
-            written.quantity(id, EXPLANATIONS[id].build(view.scenario).value)
+            written.bounded(id, formula(id, view.scenario).value, view.scenario)
         )
         for id, of in page.metrics.items()
         if of(view) is not None
     }
+
+
+def formula(id: str, scenario: Scenario) -> Expression:
+    """An explanation as pages write it."""
+    return bounds.written(id, EXPLANATIONS[id], scenario)[1]
 
 
 def words(test: AppTest) -> str:

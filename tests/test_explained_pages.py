@@ -11,7 +11,8 @@ from pages_app import PAGES, asked, expected, metrics, prepared, tour
 from scenarios import scenario
 from streamlit.testing.v1 import AppTest
 
-from calc.explain import EXPLANATIONS
+from calc import known
+from calc.explain import EXPLANATIONS, bounds
 from calc.scenario import FIDELITIES
 from pages.ui.writing import explained
 
@@ -92,3 +93,14 @@ def test_what_is_unknown_has_no_unit() -> None:
     assert math.isnan(written.value)
     first, *_ = explained.plain(entry, written).split("\n")
     assert first.endswith("= not published")
+
+
+def test_what_is_taken_as_unlimited_is_called_that() -> None:
+    s = known.least(scenario("llama-3-70b", chip="t4", n_chips=8))
+    sense, formula = bounds.written("step_time", EXPLANATIONS["step_time"], s)
+    said = explained.plain(EXPLANATIONS["step_time"], formula, sense)
+    assert said.startswith("T_step ≥ B·κ_S/(N·W) + max(")
+    assert "C = not published, taken as unlimited (dense peak" in said
+    # What has no meaning then stays unknown.
+    for id in ("compute_bound_batch", "ridge_point", "mfu", "linear_compute", "free_batch"):
+        assert math.isnan(bounds.written(id, EXPLANATIONS[id], s)[1].value)

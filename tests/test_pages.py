@@ -68,9 +68,16 @@ def test_what_does_not_fit_is_said_with_the_chips_it_takes() -> None:
 
 
 def test_an_unpublished_rate_is_said_not_invented() -> None:
-    test = opened(chip="rtx-5090", n="8")
-    assert metrics(test)["Step time"] == "unknown"
-    assert "No dense bf16 rate is published for RTX 5090" in words(test)
+    test = opened(chip="t4", n="8")
+    shown = metrics(test)
+    assert (shown["Step time"], shown["Critical batch"]) == ("≥ 43.9 ms", "unknown")
+    assert (shown["Token/s"], shown["Largest batch"]) == ("≤ 728", "40")
+    assert "takes **at least 43.9 ms**" in words(test)
+    assert "No dense bf16 rate is published for T4" in notes(test)
+    assert "Choose **fp16** compute" in notes(test)
+    test.selectbox(key="c").set_value("fp16").run()
+    assert metrics(test)["Step time"] == "43.9 ms"
+    assert "published for" not in notes(test)
 
 
 # The usual scenario on few and many chips, with what does not fit, is not published, or is odd.

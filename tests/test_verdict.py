@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from scenarios import scenario
 
-from calc import Scenario, decode, memory, roofline
+from calc import Scenario, decode, known, memory, roofline
 from pages.ui.decode import words as decode_words
-from pages.ui.writing import text
+from pages.ui.writing import published, text
 from presets import formats
 
 EXPERTS: dict[str, Any] = {
@@ -91,13 +91,23 @@ def test_whether_it_fits(s: Scenario) -> None:
 
 
 def test_what_is_not_known_is_named() -> None:
-    rate = said(scenario(chip="m5-max", n_chips=8))
-    assert "No dense bf16 rate is published for Apple M5 Max" in rate
-    assert "Reading takes **22.9 ms**. Memory holds" in rate
-    link = said(scenario(chip="inferentia2", n_chips=12, fidelity="operators"))
-    assert "No one-way link bandwidth is published for AWS Inferentia2" in link
-    assert "Without communication the step takes **12.7 ms**." in link
+    rate = known.least(scenario(chip="m5-max", n_chips=8))
+    assert "No dense bf16 rate is published for Apple M5 Max" in published.taken(rate)
+    assert "takes **at least 22.9 ms**" in said(rate)
+    assert "reading alone: what multiplying adds is not known. Memory holds" in said(rate)
+    link = known.least(scenario(chip="inferentia2", n_chips=12, fidelity="operators"))
+    assert "No link bandwidth is published for AWS Inferentia2" in published.taken(link)
+    # 12.7 ms of work, and the hops of its messages.
+    assert "takes **at least 13.8 ms**" in said(link)
     # Links are known here: it is the rate for attention that is not.
-    scores = said(scenario(fidelity="operators", attention_format=formats["fp8"]))
-    assert "No dense fp8 rate is published for TPU v5e" in scores
-    assert "link" not in scores
+    scores = known.least(scenario(fidelity="operators", attention_format=formats["fp8"]))
+    assert "No dense fp8 rate is published for TPU v5e" in published.taken(scores)
+    assert "link" not in published.taken(scores)
+    # An instruction follows where another format is known.
+    turing = published.taken(scenario(chip="t4", n_chips=8))
+    assert "(published: fp16, int8)" in turing
+    assert "Choose **fp16** compute for figures that are known." in turing
+    nothing = scenario(chip="mi308x", n_chips=8)
+    assert known.least(nothing) is nothing
+    assert said(nothing).startswith("The step time is not known here.")
+    assert "Memory holds" in said(nothing)

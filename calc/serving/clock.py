@@ -199,7 +199,7 @@ class Clock:
 def _unknown(scenario: Scenario) -> str:
     """Why steps cannot be timed."""
     s = scenario
-    if not s.chip.peak(s.compute_format) > 0:
+    if math.isnan(s.chip.peak(s.compute_format)):
         return say(
             "{chip} has no published rate for {format}: its steps cannot be timed.",
             chip=s.chip.name,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import cost, metrics
+from calc import cost, known, metrics
 from calc.serving.errors import positive
 from calc.serving.run import Run
 from calc.words import marked
@@ -247,7 +247,9 @@ def _mfu(run: Run) -> float:
         return math.nan
     useful = 2.0 * s.model.active_params * max(tokens, 0.0)
     return float(
-        metrics.flops_share(useful, run.duration, run.chips * s.chip.peak(s.compute_format))
+        metrics.flops_share(
+            useful, run.duration, run.chips * known.figure(s.chip.peak(s.compute_format))
+        )
     )
 
 
@@ -273,4 +275,6 @@ def _mbu(run: Run) -> float:
     cache = float((reads[start + steps.astype(np.int64)] - reads[start]).sum())
     cache = run.traffic.samples * cache + float(s.model.kv_bytes(prompts, s.kv_format).sum())
     moved = weights + cache
-    return float(metrics.bandwidth_share(moved, run.duration, run.chips * s.chip.bandwidth))
+    return float(
+        metrics.bandwidth_share(moved, run.duration, run.chips * known.figure(s.chip.bandwidth))
+    )

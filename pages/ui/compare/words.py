@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from calc import compare, decode, link
+from calc import compare, decode, known, link
 from calc.compare import Point
 from calc.explain import EXPLANATIONS
 from calc.fields import Quantity
@@ -50,11 +50,12 @@ def measures(
 ) -> dict[str, list[str]]:
     """Every measure, with its difference from the baseline's: absolute and relative."""
     columns = {say("Figure"): [say(EXPLANATIONS[one.id].title) for one in compare.MEASURES]}
-    base = figures[baseline]
+    # To or from a bound there is no difference.
+    base, against = figures[baseline], contenders[baseline].scenario
     for i, (contender, own) in enumerate(zip(contenders, figures, strict=True)):
         columns[contender.name] = [
-            written.quantity(one.id, own[one.id])
-            if i == baseline
+            written.bounded(one.id, own[one.id], contender.scenario)
+            if i == baseline or known.bounded(contender.scenario) or known.bounded(against)
             else _beside(one.id, own[one.id], base[one.id])
             for one in compare.MEASURES
         ]
@@ -89,12 +90,17 @@ def verdict(
          say("{names} share the lowest price, {value} per Mtoken{change}")),
     ):  # fmt: skip
         better = next(one.better for one in compare.MEASURES if one.id == id)
-        known = {i: own[id] for i, own in enumerate(figures) if math.isfinite(own[id])}
-        if not known:
+        ranked = {
+            i: own[id]
+            for i, own in enumerate(figures)
+            if math.isfinite(own[id]) and not known.bounded(contenders[i].scenario)
+        }
+        if not ranked:
             continue
-        best = max(known.values(), key=lambda value: better * value)
-        leading = [i for i, value in known.items() if math.isclose(value, best, rel_tol=1e-9)]
-        change = "" if baseline in leading else text.change(best, figures[baseline][id])
+        best = max(ranked.values(), key=lambda value: better * value)
+        leading = [i for i, value in ranked.items() if math.isclose(value, best, rel_tol=1e-9)]
+        beaten = baseline in ranked and baseline not in leading
+        change = text.change(best, figures[baseline][id]) if beaten else ""
         beside = (
             say(
                 " ({change} against {baseline})",
@@ -116,9 +122,18 @@ def verdict(
         for i, (one, own) in enumerate(zip(contenders, figures, strict=True))
         if one.scenario.batch > own["max_batch"]
     ]
+    bounds = [_name(contenders, i) for i, one in enumerate(contenders)
+              if known.bounded(one.scenario)]  # fmt: skip
     compared = text.clauses(said)
     return text.sentences(
         say("{statements}.", statements=compared) if compared else "",
+        say(
+            "Not ranked, since a figure of the chip is not published and only bounds are known: "
+            "{names}.",
+            names=text.listed(bounds),
+        )
+        if bounds
+        else "",
         say("**Does not fit**: {names}.", names=text.listed(misfits)) if misfits else "",
     )
 

@@ -10,7 +10,7 @@ from pages.ui.cost import figures, tables, words
 from pages.ui.cost.view import METRICS, CostView
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.writing import text
+from pages.ui.writing import published, text
 
 QUESTION = marked("What does a million tokens cost?")
 
@@ -32,7 +32,7 @@ def price(view: CostView) -> Shown:
         figures.frontier(view.scenario, view.batches, view.largest, money=True),
         say(
             "USD per million output tokens against time per token; {price}.",
-            price=text.usd(view.per_output),
+            price=published.least(view.scenario, text.usd(view.per_output)),
         ),
     )
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from calc import Scenario, cost, decode, memory
-from calc.words import say
-from pages.ui.writing import step as step_words
-from pages.ui.writing import text
+from calc.words import marked, say
+from pages.ui.writing import fit, published, text
 
 
 def verdict(scenario: Scenario, step: decode.StepTime, prompts_per_second: float) -> str:
@@ -15,8 +14,8 @@ def verdict(scenario: Scenario, step: decode.StepTime, prompts_per_second: float
     s, price = scenario, cost.price(scenario)
     chip = text.plain(s.chip.name)
     if math.isnan(float(step.total)):
-        why = step_words.unknown(s, step, int(memory.max_batch(s)))
-        return text.sentences(say("What a token costs is not known here."), why)
+        why = published.without_time(s, marked("What a token costs"))
+        return text.sentences(why, fit.fit(s, int(memory.max_batch(s))))
     if math.isnan(price):
         return say(
             "No price is published for {chip}: type one under Prices and more in the sidebar.",
@@ -25,8 +24,8 @@ def verdict(scenario: Scenario, step: decode.StepTime, prompts_per_second: float
     hour = say("At {price} per {chip} and hour", price=text.usd(price), chip=chip)
     prices = {
         "hour": hour,
-        "output": text.usd(float(cost.per_million_tokens(s, step))),
-        "input": text.usd(cost.per_million_input_tokens(s, prompts_per_second)),
+        "output": published.least(s, text.usd(float(cost.per_million_tokens(s, step)))),
+        "input": published.least(s, text.usd(cost.per_million_input_tokens(s, prompts_per_second))),
     }
     tokens = (
         say(
@@ -45,6 +44,6 @@ def verdict(scenario: Scenario, step: decode.StepTime, prompts_per_second: float
         "a thousand requests of {prompt:,} tokens in and {output:,} out cost {price}",
         prompt=s.prompt,
         output=s.output,
-        price=text.usd(cost.requests(s, step, prompts_per_second)),
+        price=published.least(s, text.usd(cost.requests(s, step, prompts_per_second))),
     )
     return text.sentence(tokens, requests)

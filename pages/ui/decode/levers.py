@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from calc import Scenario, levers, sensitivity
+from calc import Scenario, known, levers, sensitivity
 from calc import scenario as scenarios
 from calc.aims import AIMS, Aim
+from calc.explain import bounds
 from calc.levers import Lever
 from calc.sensitivity import Sensitivities
 from calc.words import inside, marked, say
@@ -40,6 +41,13 @@ _COLUMNS = {
         marked("Largest batch"), 1, "%d",
     ),
 }  # fmt: skip
+
+
+# What is said of a figure that is only bounded, before and after.
+_BOUNDED = {
+    bounds.LEAST: marked("{moved}, each at least"),
+    bounds.MOST: marked("{moved}, each at most"),
+}
 
 
 def section(scenario: Scenario) -> None:
@@ -80,11 +88,10 @@ def best(pulled: Sequence[Lever], aim: Aim) -> str:
     if gain <= text.UNMOVED:
         return say("No lever that fits does anything for {aim}.", aim=aimed)
     before, after = aim.value(first.before), aim.value(first.outcome)
-    told = {
-        "lever": text.plain(first.label),
-        "aim": aimed,
-        "moved": text.plain(f"{figure} {written.moved(aim.figure, before, after)}"),
-    }
+    moved = f"{figure} {written.moved(aim.figure, before, after)}"
+    if known.bounded(first.before.scenario) and aim.figure in bounds.BOUNDS:
+        moved = say(_BOUNDED[bounds.BOUNDS[aim.figure]], moved=moved)
+    told = {"lever": text.plain(first.label), "aim": aimed, "moved": text.plain(moved)}
     if first.outcome.fits:
         return say("**{lever}** does most for {aim}: {moved}.", **told)
     return say(

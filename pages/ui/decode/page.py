@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from calc.explain import EXPLANATIONS
+from calc.explain import EXPLANATIONS, bounds
 from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.decode import levers, operator_figures, tables, words
@@ -14,7 +14,7 @@ from pages.ui.decode.view import METRICS, SCALE, SCALES, DecodeView, by_batch, b
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section
-from pages.ui.writing import explained, fit, text
+from pages.ui.writing import explained, fit, published, text
 from pages.ui.writing import tables as shared
 
 QUESTION = marked("How long is one decode step?")
@@ -104,8 +104,8 @@ def trade(view: DecodeView) -> str:
         "At batch {batch:,} a sequence gets a token every **{time}**, and a chip makes **{rate}** "
         "tokens per second.",
         batch=view.scenario.batch,
-        time=text.si(float(view.step.total), "s"),
-        rate=text.rate(float(view.step.throughput_per_chip)),
+        time=published.least(view.scenario, text.si(float(view.step.total), "s")),
+        rate=published.most(view.scenario, text.rate(float(view.step.throughput_per_chip))),
     )
 
 
@@ -134,10 +134,11 @@ def sections(view: DecodeView) -> Iterator[Section]:
         tables.breakdown(step),
     )
     entry = EXPLANATIONS["step_time"]
+    sense, formula = bounds.written("step_time", entry, s)
     yield Section(
         say("How the step time comes about"),
         [say(entry.reading), say("Source: {source}.", source=text.plain(entry.source))],
-        code=explained.plain(entry, entry.build(s)),
+        code=explained.plain(entry, formula, sense),
     )
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from calc import Scenario, decode
+from calc import Scenario, decode, known
 from calc.words import marked, say
 from pages.ui.writing import fit, layout, published, text
-from pages.ui.writing import step as step_words
 
 _SPENT_ON = {
     "kv_read": marked("reading the KV cache"),
@@ -25,11 +24,12 @@ def verdict(
 ) -> str:
     """Step time, what takes most of it, where compute takes over, and whether it fits."""
     if math.isnan(float(step.total)):
-        return step_words.unknown(scenario, step, max_batch)
+        unknown = published.without_time(scenario, marked("The step time"))
+        return text.sentences(unknown, fit.fit(scenario, max_batch))
     charged = {name: float(term) for name, term in step.charged().items()}
     largest = max(charged, key=charged.__getitem__)
     told = {
-        "time": text.si(float(step.total), "s"),
+        "time": published.least(scenario, text.si(float(step.total), "s")),
         "share": text.percent(charged[largest] / float(step.total)),
         "spent_on": say(_SPENT_ON[largest]),
     }
@@ -38,8 +38,13 @@ def verdict(
         if scenario.batch <= max_batch
         else say("One decode step would take **{time}**, {share} of it {spent_on}", **told)
     )
-    crossing = math.floor(compute_bound_from)
-    if not bool(step.compute_bound):
+    missing = known.unknown(scenario)
+    crossing = 0 if math.isnan(compute_bound_from) else math.floor(compute_bound_from)
+    if missing.rates:
+        side = say("reading alone: what multiplying adds is not known")
+    elif missing.bandwidth:
+        side = say("multiplying alone: what reading adds is not known")
+    elif not bool(step.compute_bound):
         side = say("the linear layers stay memory-bound up to batch {n:,}", n=crossing)
     elif crossing:
         side = say(

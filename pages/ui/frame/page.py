@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
-from calc import Scenario
+from calc import Scenario, known
 from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.frame.section import Section
@@ -26,7 +26,8 @@ class View:
     Parameters
     ----------
     scenario : Scenario
-        What is shown.
+        What is shown; figures that it needs and nobody published count as unlimited in it, so
+        that it gives bounds (see `known.least`).
     choices : mapping
         What the page's own controls hold, by their keys; empty where there are none, as on a slide
         and in a report.
@@ -35,16 +36,20 @@ class View:
     scenario: Scenario
     choices: Mapping[Any, Any]
 
+    def __post_init__(self) -> None:
+        # Here once, so that all that a page shows is of one scenario.
+        object.__setattr__(self, "scenario", known.least(self.scenario))
+
     def chosen(self, key: str, default: Any) -> Any:
         """What one of the page's own controls holds."""
         return self.choices.get(key, default)
 
-    def moved(self, scenario: Scenario, **known: Any) -> Self:
+    def moved(self, scenario: Scenario, **figures: Any) -> Self:
         """The view of another scenario; figures that are known of it are not computed again."""
-        assert all(hasattr(type(self), name) for name in known), known
+        assert all(hasattr(type(self), name) for name in figures), figures
         other = replace(self, scenario=scenario)
         # Where cached properties keep what they found.
-        other.__dict__.update(known)
+        other.__dict__.update(figures)
         return other
 
 

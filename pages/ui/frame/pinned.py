@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from calc import Scenario, link, pins
+from calc import Scenario, known, link, pins
 from calc import scenario as scenarios
 from calc.pins import Pin
 from calc.words import say
@@ -46,7 +46,7 @@ def given() -> list[Pin]:
 
 def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
     """The sidebar's scenario and the pinned ones, and what of the pins could not be used."""
-    found = [Contender(pins.fitting(say("now"), given()), scenario, widget_values())]
+    found = [Contender(pins.fitting(say("now"), given()), known.least(scenario), widget_values())]
     said = []
     for pin in given():
         values, problems = of_pin(pin)
@@ -65,7 +65,7 @@ def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
             say("**{pin}**: {problem}", pin=name, problem=problem.sentence) for problem in problems
         ]
         offered, _ = link.with_custom(PRESETS, {t.key: values[t.name] for t in link.TEXTS})
-        found.append(Contender(pin.name, scenarios.build(values, offered), values))
+        found.append(Contender(pin.name, known.least(scenarios.build(values, offered)), values))
     return found, said
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import streamlit as st
 
 from calc import paging, pool, roofline
-from calc.explain import EXPLANATIONS
 from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.frame import draw, sidebar
@@ -132,7 +131,7 @@ def intensity(view: KvCacheView) -> None:
 def layers(view: KvCacheView) -> None:
     """What each group of equal layers keeps and reads."""
     st.table(tables.caches(view.plain), hide_index=True)
-    explained.formula(EXPLANATIONS["kv_per_sequence"], view.plain)
+    explained.formula("kv_per_sequence", view.plain)
     assumptions = view.scenario.model.assumptions
     if assumptions:
         assumed = say("Assumed: {assumptions}", assumptions=text.clauses(assumptions))

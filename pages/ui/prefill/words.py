@@ -13,9 +13,7 @@ def verdict(scenario: Scenario, reading: decode.StepTime) -> str:
     """How long the prompt takes, what it is bound by, and where attention leads."""
     s, total = scenario, float(reading.total)
     if math.isnan(total):
-        return published.unknown_time(
-            s, reading, marked("the prompt"), marked("what a prompt takes")
-        )
+        return published.without_time(s, marked("What a prompt takes"))
     terms = prefill.terms(s)
     compute = float(terms.linear_compute + terms.attention_compute)
     bound = say("bound by compute") if compute > float(terms.read) else say("bound by memory")
@@ -42,7 +40,7 @@ def verdict(scenario: Scenario, reading: decode.StepTime) -> str:
     read = say(
         "{prompt} is read in **{time}** at {mfu} of the dense rate, {bound}",
         prompt=prompt,
-        time=text.si(total, "s"),
+        time=published.least(s, text.si(total, "s")),
         mfu=text.percent(s.mfu),
         bound=bound,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from calc import Scenario, precision
+from calc import Scenario, known, precision
 from calc.words import marked, say
 from pages.ui.writing import text
 
@@ -45,7 +45,14 @@ def verdict(
         if getattr(then, switch) is getattr(scenario, switch):
             found.append(say(stays, id=id))
             continue
-        if math.isnan(after.step_time) and not math.isnan(now.step_time):
+        lost = math.isnan(after.step_time) and not math.isnan(now.step_time)
+        if switch == "compute_format" and known.bounded(scenario):
+            lost = bool(known.unknown(then).rates)
+            if not lost:
+                time = text.si(after.step_time, "s")
+                found.append(say("**{id}** compute has a rate: a step of {time}", id=id, time=time))
+                continue
+        if lost:
             chip = text.plain(scenario.chip.name)
             found.append(
                 say("{chip} publishes no dense {format} rate to compute in", chip=chip, format=id)

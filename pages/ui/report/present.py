@@ -15,7 +15,7 @@ from pages.ui.charts.component import registered
 from pages.ui.frame import link
 from pages.ui.frame.page import Page
 from pages.ui.frame.presentation import SLIDE, VIEW
-from pages.ui.writing import tables
+from pages.ui.writing import published, tables, text
 
 _KEYS = "present-keys"
 _SCRIPT = Path(__file__).with_name("present.js")
@@ -62,7 +62,7 @@ def show(scenario: Scenario, pages: Iterable[Page[Any]]) -> None:
     shown = exhibit.shown(view)
     if shown:
         kit.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
-    st.caption(tables.summary(scenario))
+    st.caption(text.sentences(tables.summary(scenario), published.taken(view.scenario)))
     registered(_SCRIPT)(key=_KEYS, on_pressed_change=lambda: _pressed(offered))
 
 

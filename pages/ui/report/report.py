@@ -17,14 +17,14 @@ import jinja2
 from markdown_it import MarkdownIt
 from plotly.offline import get_plotlyjs
 
-from calc import Scenario, cost, decode, memory, roofline
+from calc import Scenario, cost, decode, known, memory, roofline
 from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.frame.page import Page, View
 from pages.ui.frame.presentation import SETTINGS
 from pages.ui.frame.section import Section, settings
 from pages.ui.report import checklist
-from pages.ui.writing import palette, tables
+from pages.ui.writing import palette, published, tables
 
 HERE = Path(__file__).parent
 # Pages with what they show.
@@ -67,7 +67,11 @@ def sections(scenario: Scenario, values: Mapping[str, object], seen: Seen) -> li
     note = say("What differs from the defaults is set in bold.")
     return [
         first,
-        Section(say("Scenario"), [note], settings(SETTINGS, values)),
+        Section(
+            say("Scenario"),
+            [one for one in (published.taken(scenario), note) if one],
+            settings(SETTINGS, values),
+        ),
         *others,
         Section(
             say("Before it is deployed"),
@@ -78,7 +82,8 @@ def sections(scenario: Scenario, values: Mapping[str, object], seen: Seen) -> li
 
 
 def sweep(s: Scenario) -> str:
-    """The step over batches as CSV, SI units in the header."""
+    """The step over batches as CSV, SI units in the header; bounds where that is all there is."""
+    s = known.least(s)
     largest = int(memory.max_batch(s))
     end = decode.sweep_end(s, largest, roofline.compute_bound_batch(s))
     batch = decode.batch_sweep(end, [largest, s.batch])
@@ -86,7 +91,7 @@ def sweep(s: Scenario) -> str:
     terms = step.charged()
     columns = {
         "batch (sequences)": batch,
-        "step_time (s)": step.total,
+        ("step_time, at least (s)" if known.bounded(s) else "step_time (s)"): step.total,
         **{f"{name} (s)": term for name, term in terms.items()},
         "throughput (token/s)": step.throughput,
         "throughput_per_chip (token/s)": step.throughput_per_chip,

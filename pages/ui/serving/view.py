@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from calc import Scenario, serving
+from calc import Scenario, known, serving
 from calc.words import say
 from pages.ui.frame import link
 from pages.ui.frame.page import View
@@ -33,7 +33,7 @@ class ServingView(View):
     @classmethod
     def here(cls, scenario: Scenario, choices: Mapping[Any, Any]) -> ServingView:
         """In a session, which keeps what is known, shows how far it is, and may stop it."""
-        values = link.widget_values()
+        values, scenario = link.widget_values(), known.least(scenario)
         return cls(
             scenario, choices, values, lambda: simulations.here(scenario, values, traces.given())
         )
@@ -41,7 +41,7 @@ class ServingView(View):
     @classmethod
     def detached(cls, scenario: Scenario) -> ServingView:
         """Where there will be no session, from what this one knows."""
-        values = link.widget_values()
+        values, scenario = link.widget_values(), known.least(scenario)
         return cls(scenario, {}, values, simulations.later(scenario, values, traces.given()))
 
     @cached_property
@@ -75,4 +75,4 @@ class ServingView(View):
             policy = self.simulated.setup.shown
             stopped = say("Its simulation was stopped.")
             return words.cannot(self.simulated.problems.get(policy, stopped))
-        return words.verdict(self.simulated, self.shown)
+        return words.verdict(self.simulated, self.shown, bounded=known.bounded(self.scenario))

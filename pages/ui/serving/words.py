@@ -19,7 +19,7 @@ def cannot(reason: str) -> str:
     return say("**This cannot be served.** {reason}", reason=text.plain(reason))
 
 
-def verdict(simulated: Simulated, shown: Outcome) -> str:
+def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> str:
     """How many of the requests were answered in time, and what the best policy would do."""
     limits, figures = simulated.setup.limits, shown.figures
     count = len(simulated.traffic)
@@ -44,8 +44,14 @@ def verdict(simulated: Simulated, shown: Outcome) -> str:
         if better > 0
         else ""
     )
+    # A queue may end elsewhere, but never a step earlier.
+    least = (
+        say("Every step takes the least that it can: a real service answers later.")
+        if bounded
+        else ""
+    )
     lost = say("{n:,} were turned away.", n=figures.rejected) if figures.rejected else ""
-    return text.sentences(sentence, other, lost)
+    return text.sentences(sentence, least, other, lost)
 
 
 def headline(figures: Service, limits: Limits) -> list[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from calc import Scenario, decode, layout, sharding
+from calc import Scenario, decode, known, layout, sharding
 from calc.words import marked, say
 from pages.ui.writing import layout as layout_words
 from pages.ui.writing import published, text
@@ -16,15 +16,17 @@ def verdict(scenario: Scenario, step: decode.StepTime) -> str:
     s, total = scenario, float(step.total)
     tp = int(layout.Layout.of(s).tp)
     if math.isnan(total):
-        return published.unknown_time(s, step, marked("the step"), marked("the step time"))
+        return published.without_time(s, marked("The step time"))
     talk = float(step.charged()["communication"])
     where = sharding.current_limits(s)
     took = say(
         "{split} the step takes **{time}**, {share}",
         split=say("Split {n} ways", n=tp) if tp > 1 else say("With each group one chip"),
-        time=text.si(total, "s"),
+        time=published.least(s, text.si(total, "s")),
         share=step_words.communication(talk / total),
     )
+    if known.bounded(s):
+        return text.sentence(took)
     if math.isinf(where.hbm):
         return text.sentence(took, say("no matmul waits for a link"))
     return text.sentences(

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calc import Scenario, roofline, speculative
+from calc import Scenario, known, roofline, speculative
 from calc.scenario import FIELDS
 from calc.speculative import Cycle
 from pages.ui.charts import kit, scrubber, sweeps
@@ -54,7 +54,8 @@ class SpeculationView(View):
     @cached_property
     def timed(self) -> Timed:
         """How long drafting and verifying take."""
-        return Timed.of(self.scenario)
+        # Of two bounds there is no quotient.
+        return Timed.of(known.stated(self.scenario))
 
     @property
     def acceptance(self) -> float:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 
 from calc import Scenario, speculative
-from calc.words import marked, say
-from pages.ui.writing import published, text
+from calc.words import say
+from pages.ui.writing import text
 
 
 def verdict(scenario: Scenario, cycle: speculative.Cycle, best: int, free: float) -> str:
     """Whether drafting pays at this batch, and what would pay best."""
     s, gain = scenario, float(cycle.speedup)
     if math.isnan(gain):
-        unrated = published.format_without_rate(s)
-        if unrated is None:
-            return published.missing_link(s)
-        what = marked("what verification costs")
-        return text.sentence(published.missing_rate(s, unrated, what))
+        return say(
+            "What drafting gains is not known here: it is a quotient of two times, of which no "
+            "more than bounds are known."
+        )
     effect = (
         say("makes decoding **{factor}** as fast", factor=text.times(gain))
         if gain >= 1.005

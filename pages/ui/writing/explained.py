@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from calc import Scenario
-from calc.explain import EXPLANATIONS, Explanation
+from calc.explain import EXPLANATIONS, Explanation, bounds
 from calc.explain.expression import Expression, Symbol, name_plain, number_latex, number_plain
 from calc.words import say
 from pages.ui.frame import language
@@ -42,20 +42,22 @@ def _explanation(scenario: Scenario, own: list[str], key: str) -> None:
         label_visibility="collapsed",
     )
     st.markdown(say(EXPLANATIONS[id].reading))
-    formula(EXPLANATIONS[id], scenario)
+    formula(id, scenario)
 
 
-def formula(entry: Explanation, scenario: Scenario) -> None:
+def formula(id: str, scenario: Scenario) -> None:
     """One formula, with symbols and with numbers, what its symbols are, and all of it to copy."""
-    written = entry.build(scenario)
+    entry = EXPLANATIONS[id]
+    sense, written = bounds.written(id, entry, scenario)
+    relation = {bounds.LEAST: r"\ge", bounds.MOST: r"\le", "": "="}[sense]
     symbols, numbers = written.latex(), f"{written.latex(numbers=True)} = {_result(entry, written)}"
-    st.latex(f"{entry.symbol} = {symbols}")
-    st.latex(f"{entry.symbol} = {numbers}")
+    st.latex(f"{entry.symbol} {relation} {symbols}")
+    st.latex(f"{entry.symbol} {relation} {numbers}")
     st.markdown(_glossary(written))
     st.caption(say("Source: {source}. SI units throughout.", source=reference.linked(entry.source)))
     with st.grid(2, min_column_width=400):
-        _to_copy("LaTeX", f"{entry.symbol} = {symbols} = {numbers}", "latex")
-        _to_copy(say("Plain text"), plain(entry, written), None)
+        _to_copy("LaTeX", f"{entry.symbol} {relation} {symbols} = {numbers}", "latex")
+        _to_copy(say("Plain text"), plain(entry, written, sense), None)
 
 
 def _to_copy(title: str, content: str, kind: str | None) -> None:
@@ -64,22 +66,37 @@ def _to_copy(title: str, content: str, kind: str | None) -> None:
         st.code(content, language=kind, wrap_lines=True)
 
 
-def plain(entry: Explanation, formula: Expression) -> str:
+def plain(entry: Explanation, formula: Expression, sense: str = "") -> str:
     """An explanation as plain text: formula, numbers, result, and a line for each symbol."""
     steps = (formula.plain(), formula.plain(numbers=True), number_plain(formula.value))
     symbols = (
-        f"{name_plain(one.name)} = {number_plain(one.value)}{_unit(one)} ({say(one.meaning)})"
+        f"{name_plain(one.name)} = {_value_plain(one)}{_unit(one)} ({say(one.meaning)})"
         for one in _symbols(formula)
     )
     source = say("Source: {source}. SI units throughout.", source=entry.source)
     unit = "" if math.isnan(formula.value) else f" {say(entry.unit)}"
-    first = f"{name_plain(entry.symbol)} = {' = '.join(dict.fromkeys(steps))}{unit}"
+    relation = {bounds.LEAST: "≥", bounds.MOST: "≤", "": "="}[sense]
+    first = f"{name_plain(entry.symbol)} {relation} {' = '.join(dict.fromkeys(steps))}{unit}"
     return "\n".join([first, *symbols, source])
 
 
 def _unit(symbol: Symbol) -> str:
     """Behind its value; what is unknown has none."""
-    return "" if math.isnan(symbol.value) else f" {say(symbol.unit)}"
+    return "" if math.isnan(symbol.value) or _unlimited(symbol) else f" {say(symbol.unit)}"
+
+
+def _unlimited(symbol: Symbol) -> bool:
+    """Whether it stands for a rate that nobody published; a rate is never endless otherwise."""
+    return math.isinf(symbol.value) and symbol.unit in ("byte/s", "FLOP/s")
+
+
+def _value_plain(symbol: Symbol) -> str:
+    unlimited = _unlimited(symbol)
+    return say("not published, taken as unlimited") if unlimited else number_plain(symbol.value)
+
+
+def _value_cell(symbol: Symbol) -> str:
+    return _value_plain(symbol) if _unlimited(symbol) else f"${number_latex(symbol.value)}$"
 
 
 def _result(entry: Explanation, formula: Expression) -> str:
@@ -102,7 +119,7 @@ def _glossary(formula: Expression) -> str:
             [
                 f"${symbol.name}$",
                 say(symbol.meaning),
-                f"${number_latex(symbol.value)}$",
+                _value_cell(symbol),
                 say(symbol.unit),
             ]
             for symbol in _symbols(formula)

@@ -2,57 +2,77 @@
 
 from __future__ import annotations
 
-from calc import Model, Scenario, decode
-from calc.formats import NumberFormat
+from calc import Model, Scenario, known
 from calc.words import say
 from pages.ui.writing import text
+from presets import formats
 
 
-def unknown_time(scenario: Scenario, step: decode.StepTime, what: str, its_time: str) -> str:
-    """Why a time is not known: what takes it and that time, both marked for translation."""
-    unrated = format_without_rate(scenario)
-    if unrated is None:
-        return without_links(scenario, step, what)
-    return text.sentence(missing_rate(scenario, unrated, its_time))
+def least(scenario: Scenario, figure: str) -> str:
+    """A time or a price; "at least" where a rate is taken as unlimited."""
+    return say("at least {figure}", figure=figure) if known.bounded(scenario) else figure
 
 
-def format_without_rate(scenario: Scenario) -> NumberFormat | None:
-    """The format that is computed in though the chip publishes no rate for it, if there is one."""
-    s = scenario
-    used = [s.compute_format, *([s.attention_format] if s.attention_format else [])]
-    return next((format for format in used if not s.chip.peak(format) > 0), None)
+def most(scenario: Scenario, figure: str) -> str:
+    """What is made in a time; "at most" where a rate is taken as unlimited."""
+    return say("at most {figure}", figure=figure) if known.bounded(scenario) else figure
 
 
-def missing_rate(scenario: Scenario, unrated: NumberFormat, what: str) -> str:
-    """That no rate is published, and what is unknown for it; without a full stop."""
-    return say(
-        "No dense {format} rate is published for {chip}, so {what} is not known here",
-        format=text.plain(unrated.id),
-        chip=text.plain(scenario.chip.name),
-        what=say(what),
-    )
-
-
-def without_links(scenario: Scenario, step: decode.StepTime, what: str) -> str:
-    """That no link is published, and what the time is without any."""
+def taken(scenario: Scenario) -> str:
+    """What is not published, what stands for it, and what would be known instead."""
+    missing = known.unknown(scenario)
+    if not missing:
+        return ""
     return text.sentences(
-        missing_link(scenario),
+        _rates(scenario, missing),
+        say("No memory bandwidth is published for {chip}.", chip=_chip(scenario))
+        if missing.bandwidth
+        else "",
+        _links(scenario) if missing.links else "",
         say(
-            "Without communication {what} takes **{time}**.",
-            what=say(what),
-            time=text.si(float(step.busy), "s"),
-        ),
+            "What is missing is taken as unlimited: times and prices are **at least**, rates **at "
+            "most** what is shown."
+        )
+        if not missing.all
+        else say("So no time is known here; what memory holds is."),
     )
 
 
-def missing_link(scenario: Scenario) -> str:
-    """That links are needed of which nothing is published."""
+def without_time(scenario: Scenario, what: str) -> str:
+    """Why nothing is known of a time, not even a bound; `what` is marked for translation."""
+    return text.sentences(say("{what} is not known here.", what=say(what)), taken(scenario))
+
+
+def _rates(scenario: Scenario, missing: known.Unknown) -> str:
+    """That rates are missing, which there are, and the nearest format that has one."""
+    if not missing.rates:
+        return ""
+    published = say(
+        "No dense {format} rate is published for {chip} (published: {rates}).",
+        format=say(" or ").join(text.plain(one.id) for one in missing.rates),
+        chip=_chip(scenario),
+        rates=text.listed(scenario.chip.peaks) or say("none"),
+    )
+    known_one = known.offered(scenario, formats)
+    if known_one is None:
+        return published
+    return text.sentences(
+        published,
+        say("Choose **{format}** compute for figures that are known.", format=known_one.id),
+    )
+
+
+def _links(scenario: Scenario) -> str:
     return say(
-        "No one-way link bandwidth is published for {chip}, so what {n:,} of them send each other "
-        "is not known here.",
-        chip=text.plain(scenario.chip.name),
+        "No link bandwidth is published for {chip}: what {n:,} of them send each other counts "
+        "only its hops.",
+        chip=_chip(scenario),
         n=scenario.n_chips,
     )
+
+
+def _chip(scenario: Scenario) -> str:
+    return text.plain(scenario.chip.name)
 
 
 def longer_context(model: Model, tokens: int) -> list[str]:

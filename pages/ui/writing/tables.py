@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from calc import Scenario, metrics
@@ -10,7 +11,7 @@ from calc.explain import EXPLANATIONS
 from calc.layout import Layout
 from calc.memory import Ledger
 from calc.words import say
-from pages.ui.writing import text
+from pages.ui.writing import published, text
 
 
 def summary(scenario: Scenario) -> str:
@@ -58,7 +59,9 @@ def step_sentence(step: StepTime) -> str:
             say(
                 "Not charged at this fidelity: attention FLOPs {time}.",
                 time=text.si(full["attention_compute"], "s"),
-            ),
+            )
+            if full["attention_compute"]
+            else "",
         )
     if unpaid:
         hidden["attention_compute"] = unpaid
@@ -87,9 +90,14 @@ def utilisation_sentence(scenario: Scenario, step: StepTime) -> str:
     """What of memory's and of the chips' speed the step uses."""
     return say(
         "MBU {mbu}, MFU {mfu}.",
-        mbu=text.percent(float(metrics.mbu(scenario, step))),
-        mfu=text.percent(float(metrics.mfu(scenario, step))),
+        mbu=published.most(scenario, text.percent(float(metrics.mbu(scenario, step)))),
+        mfu=_mfu(scenario, step),
     )
+
+
+def _mfu(scenario: Scenario, step: StepTime) -> str:
+    share = float(metrics.mfu(scenario, step))
+    return text.unknown() if math.isnan(share) else published.most(scenario, text.percent(share))
 
 
 def memory_sentence(ledger: Ledger) -> str:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from calc.explain import EXPLANATIONS
+from calc import Scenario, known
+from calc.explain import EXPLANATIONS, bounds
 from calc.words import say
 from pages.ui.writing import text
 
-T = TypeVar("T")
+
+class _Shown(Protocol):
+    """Whatever shows a scenario."""
+
+    @property
+    def scenario(self) -> Scenario: ...
+
+
+T = TypeVar("T", bound=_Shown)
 Write = Callable[[float], str]
 
 
@@ -65,10 +74,25 @@ def quantity(id: str, value: float) -> str:
     return (_BY_ID.get(id) or _BY_UNIT[EXPLANATIONS[id].unit])(value)
 
 
+_SIGNS = {bounds.LEAST: "≥ ", bounds.MOST: "≤ ", "": ""}
+
+
+def bounded(id: str, value: float, scenario: Scenario) -> str:
+    """A quantity of a scenario, with its sign where that gives only a bound of it."""
+    if not known.bounded(scenario):
+        return quantity(id, value)
+    sense, formula = bounds.written(id, EXPLANATIONS[id], scenario)
+    if math.isnan(formula.value):
+        return text.unknown()
+    return f"{_SIGNS[sense]}{quantity(id, value)}"
+
+
 def row(metrics: Mapping[str, Callable[[T], float | None]], view: T) -> dict[str, str]:
     """Quantities of a view by their ids; what does not apply is left out."""
     values = {id: of(view) for id, of in metrics.items()}
-    return {id: quantity(id, value) for id, value in values.items() if value is not None}
+    return {
+        id: bounded(id, value, view.scenario) for id, value in values.items() if value is not None
+    }
 
 
 def moved(id: str, before: float, after: float) -> str:
