@@ -65,7 +65,7 @@ def _layouts(s: Scenario) -> list[LayoutRow]:
     weights = chosen.weights_per_chip(s.model, s.stored)
     room = s.chip.memory * s.usable_memory - s.runtime_memory - weights
     each = chosen.cache_per_chip(s, s.context) + memory.activations_per_chip(s, chosen)
-    largest = chosen.dp * np.floor(np.maximum(room, 0) / np.maximum(each, 1e-12))
+    largest = chosen.dp * memory.whole(room, each, memory.largest_asked() // chosen.dp)
     total, talk = step.total, step.charged()["communication"]
     paid = cost.per_million_tokens(s, step)
     return [

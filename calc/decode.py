@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -202,8 +203,11 @@ def kv_equals_weights_batch(scenario: Scenario) -> float:
 
     Beyond it a larger batch shares little (F3.5). The weights of a mixture of experts grow
     with the batch, so it is found by climbing from below, as `roofline.compute_bound_batch` is.
+    inf where nothing is cached.
     """
     each = float(scenario.model.kv_bytes_read(scenario.context, scenario.kv_format))
+    if not each:
+        return math.inf
     batch = 1.0
     for _ in range(200):
         s = scenario

@@ -134,7 +134,7 @@ def _hide_communication(s: Scenario, _: Formats) -> Pulled:
 
 def _share_kv(s: Scenario, _: Formats) -> Pulled:
     """A split by batch where chips hold copies of whole KV heads."""
-    if s.fidelity == "bound" or s.kv_sharding != "replicated":
+    if s.fidelity == "bound" or s.kv_sharding != "replicated" or memory.no_cache(s):
         return None
     changed = replace(s, kv_sharding="batch")
     copies = float(memory.kv_per_sequence(s)) / float(memory.kv_per_sequence(changed))

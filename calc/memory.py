@@ -115,15 +115,36 @@ def max_batch(scenario: Scenario, context: ArrayLike | None = None) -> NDArray[n
     groups = _groups(scenario)
     each = kv_per_sequence(scenario, context) + activations_per_sequence(scenario)
     room = (capacity(scenario) - weights(scenario)) / groups
-    largest = FIELDS["batch"]
-    assert isinstance(largest, Quantity)
-    none = np.where(room >= 0, largest.high // groups, 0)
-    keeps, each = each > 0, np.where(each > 0, each, 1.0)
-    count = np.floor(np.maximum(room, 0) / each)
+    return np.asarray(groups * whole(room, each, largest_asked() // groups), dtype=np.int64)
+
+
+def whole(room: ArrayLike, each: ArrayLike, most: ArrayLike) -> Array:
+    """Whole sequences of `each` byte in so much room; `most` where they take none [sequence]."""
+    space, size = np.asarray(room, dtype=float), np.asarray(each, dtype=float)
+    keeps, size = size > 0, np.where(size > 0, size, 1.0)
+    count = np.floor(np.maximum(space, 0) / size)
     # The quotient may round across a whole number: the product decides.
-    count = np.where(count * each > room, count - 1, count)
-    count = np.where((count + 1) * each <= room, count + 1, count)
-    return np.asarray(groups * np.where(keeps, np.maximum(count, 0), none), dtype=np.int64)
+    count = np.where(count * size > space, count - 1, count)
+    count = np.where((count + 1) * size <= space, count + 1, count)
+    return np.where(keeps, np.maximum(count, 0), np.where(space >= 0, most, 0))
+
+
+def largest_asked() -> int:
+    """The largest batch that a scenario may ask for [sequence]."""
+    batch = FIELDS["batch"]
+    assert isinstance(batch, Quantity)
+    return int(batch.high)
+
+
+def no_cache(scenario: Scenario) -> bool:
+    """Whether a sequence keeps nothing at all: no attention, or none that caches."""
+    return not float(kv_per_sequence(scenario))
+
+
+def any_batch(scenario: Scenario) -> bool:
+    """Whether memory holds any number of sequences, since none takes any of it."""
+    s = scenario
+    return no_cache(s) and not activations_per_sequence(s) and weights_fit(s)
 
 
 def activations(scenario: Scenario) -> float:

@@ -322,8 +322,9 @@ class Model:
         return moved
 
     def attention_intensity(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        """FLOPs of decode attention per byte of cache moved [FLOP/byte] (F3.3)."""
-        return self.attention_flops(context) / self.kv_bytes_read(context, kv_format)
+        """FLOPs of decode attention per byte of cache moved [FLOP/byte]; nan if none is (F3.3)."""
+        moved = np.asarray(self.kv_bytes_read(context, kv_format), dtype=float)
+        return np.asarray(self.attention_flops(context) / np.where(moved > 0, moved, np.nan))
 
     def prefill_attention_flops(self, tokens: ArrayLike) -> Array:
         """Score and value FLOPs of a whole prompt under the causal mask [FLOP]."""

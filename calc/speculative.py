@@ -187,7 +187,8 @@ def max_batch(scenario: Scenario, context: int | None = None) -> int:
     alone = [replace(scenario, model=model) for model in models]
     stored = sum(memory.weights(one) for one in alone)
     each = sum(float(memory.kv_per_sequence(one, length)) for one in alone)
-    return max(0, math.floor((memory.capacity(scenario) - stored) / each))
+    room = memory.capacity(scenario) - stored
+    return int(memory.whole(room, each, memory.largest_asked()))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -46,6 +47,8 @@ def _per_sequence(s: Scenario) -> Expression:
 
 def _equal_reads(s: Scenario) -> Expression:
     there = decode.kv_equals_weights_batch(s)
+    if math.isinf(there):
+        return Symbol(r"B_\mathrm{eq}", there, "sequences", marked("none: nothing is cached"))
     read = Symbol(
         r"P_\mathrm{read}(B_\mathrm{eq})",
         float(s.model.params_read(there, s.routing_skew)),

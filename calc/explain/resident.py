@@ -117,6 +117,11 @@ def _room(s: Scenario) -> Expression:
 
 
 def largest_batch(s: Scenario) -> Expression:
+    if memory.any_batch(s):
+        largest = float(memory.max_batch(s))
+        return Symbol(
+            r"B_\mathrm{most}", largest, "sequences", marked("any number: none takes any memory")
+        )
     room = _room(s) - _weights(s)
     if _bound(s):
         return Floor(room / _each(s))

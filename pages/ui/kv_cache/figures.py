@@ -60,7 +60,9 @@ def against_context(
             ),
         })  # fmt: skip
         rows.append(kit.key(text.plain_html(name), colour, "━━"))
-    low = min(float(np.min(series[series > 0])) for series in caches.values()) / 1e9
+    # A logarithm knows no nothing: where nobody caches, the axis ends below the weights.
+    drawn = [series[series > 0] for series in caches.values()]
+    low = min([float(np.min(one)) for one in drawn if one.size] or [1e-3 * weights]) / 1e9
     high = max(weights, *(float(series[-1]) for series in caches.values())) / 1e9
     extent = [math.log10(low) - 0.1, math.log10(high) + 0.25]
     tokens = [4**i for i in range(5, 12) if context[0] <= 4**i <= context[-1]]

@@ -12,6 +12,8 @@ from pages.ui.writing import text
 def fit(scenario: Scenario, max_batch: int) -> str:
     """How many sequences memory holds, or what would hold the batch."""
     chip = text.plain(scenario.chip.name)
+    if memory.any_batch(scenario):
+        return say("No cache: memory holds any number of sequences.")
     if scenario.batch <= max_batch:
         return text.plural(
             max_batch,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
-from calc import Scenario, known
+from calc import Scenario, known, memory
 from calc.explain import EXPLANATIONS, bounds
 from calc.words import say
 from pages.ui.writing import text
@@ -59,7 +59,9 @@ _BY_ID: Mapping[str, Write] = {
     "free_batch": _whole,
     "free_tokens": _whole,
     "fewest_chips": lambda value: text.count(value) if value else say("none"),
-    "equal_reads": lambda value: say("batch {n}", n=text.significant(value)),
+    "equal_reads": lambda value: (
+        say("never") if math.isinf(value) else say("batch {n}", n=text.significant(value))
+    ),
     "tokens_per_check": text.significant,
     "best_length_here": _length,
     "best_length_free": _length,
@@ -74,11 +76,14 @@ def quantity(id: str, value: float) -> str:
     return (_BY_ID.get(id) or _BY_UNIT[EXPLANATIONS[id].unit])(value)
 
 
+_BATCHES = ("max_batch", "sequences_that_fit")
 _SIGNS = {bounds.LEAST: "≥ ", bounds.MOST: "≤ ", "": ""}
 
 
 def bounded(id: str, value: float, scenario: Scenario) -> str:
     """A quantity of a scenario, with its sign where that gives only a bound of it."""
+    if id in _BATCHES and memory.any_batch(scenario):
+        return say("any")
     if not known.bounded(scenario):
         return quantity(id, value)
     sense, formula = bounds.written(id, EXPLANATIONS[id], scenario)
