@@ -73,7 +73,7 @@ def test_an_unpublished_rate_is_said_not_invented() -> None:
     assert (shown["Step time"], shown["Critical batch"]) == ("≥ 43.9 ms", "unknown")
     assert (shown["Token/s"], shown["Largest batch"]) == ("≤ 728", "40")
     assert "takes **at least 43.9 ms**" in words(test)
-    assert "No dense bf16 rate is published for T4" in notes(test)
+    assert "No dense bf16 rate is published for Tesla T4" in notes(test)
     assert "Choose **fp16** compute" in notes(test)
     test.selectbox(key="c").set_value("fp16").run()
     assert metrics(test)["Step time"] == "43.9 ms"
