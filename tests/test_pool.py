@@ -104,8 +104,8 @@ def test_with_the_weights_of_the_log_the_pool_is_the_logs(run: Run) -> None:
     assert ours.concurrency == pytest.approx(run.concurrency, rel=0.005)
 
 
-# What a count of parameters leaves out of the log's weights [GiB]: kernels that repack experts, a
-# tower on every chip and unquantized copies of it, and 0.6 GiB of Gemma 3 4B that nobody explained.
+# What a count of parameters leaves out of the log's weights [GiB]: Scout's tower on every chip, and
+# padding of its and gpt-oss' expert kernels; the rest, as all of Gemma 3 4B's, nobody explained.
 UNCOUNTED = {"L4 Scout": 2.94, "gpt-oss-20b": 0.61, "gemma-3-4b": 0.57}
 
 
