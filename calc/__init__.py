@@ -8,7 +8,8 @@ is compute-bound, `sharding` how wide it may be, `quantization` how exact, `cost
 
 Units are SI: bytes, seconds, FLOP, FLOP/s, bytes/s, and USD per hour. One multiply-add is 2 FLOP;
 peak rates are dense. Batch and context take numpy arrays and broadcast. What no source publishes is
-nan, and so is what needs it. What cannot be used raises a `LedgerError` that says why.
+nan, and so is what needs it; `known.least` gives bounds. What cannot be used raises a `LedgerError`
+that says why.
 
 >>> from calc import Scenario, decode
 >>> from presets import chips, formats, models

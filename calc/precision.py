@@ -37,7 +37,7 @@ def figures(scenario: Scenario) -> Figures:
     step = decode.step_time(scenario)
     return Figures(
         float(step.weight_read),
-        float(step.linear_compute),
+        float(step.linear_compute) if math.isfinite(scenario.linear_rate) else math.nan,
         float(step.kv_read),
         roofline.compute_bound_batch(scenario),
         float(memory.max_batch(scenario)),

@@ -70,7 +70,8 @@ def tour(names: Iterable[str] = PAGES, **query: str) -> Iterator[tuple[Page[Any]
 def asked(**query: str) -> Scenario:
     """The scenario that a link asks for."""
     values, _ = link.parse({key: [value] for key, value in query.items()}, PRESETS, FIELDS)
-    return build(values, PRESETS)
+    brought = {text.key: values[text.name] for text in link.TEXTS}
+    return build(values, link.with_custom(PRESETS, brought)[0])
 
 
 def address(name: str) -> str:

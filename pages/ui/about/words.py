@@ -27,6 +27,6 @@ What it counts with care:
 - **Chips divide time.** Twice the chips halve the step and leave tokens per second per chip alone.
 - **Formats** count their scales: 4-bit weights in groups of 128 cost 4.125 bits.
 - **Peaks are dense**, bytes are SI (1 GB is 10⁹ B), one multiply-add is 2 FLOP.
-- **Unknown stays unknown.** A figure that no source publishes is shown as not published, and so is
-  whatever needs it.
+- **Unknown stays unknown.** A figure that no source publishes is shown as not published. Times that
+  need it are given as "at least", with what is missing taken as unlimited.
 """)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import Scenario, cost, decode, memory, roofline
+from calc import Scenario, cost, decode, known, memory, roofline
 from calc.decode import Frontier, StepTime
 from calc.memory import Ledger
 from calc.scenario import FIELDS
@@ -95,6 +95,7 @@ class DecodeView(View):
             compute_bound_from=self.crossing,
             max_batch=self.largest,
             log=self.log,
+            bounded=known.bounded(self.scenario),
         )
 
     def frontier_chart(self) -> kit.Chart:
@@ -107,6 +108,7 @@ class DecodeView(View):
             bound=Frontier.of(bound, self.largest) if bound else None,
             max_batch=self.largest,
             log=self.log,
+            bounded=known.bounded(self.scenario),
         )
 
     def frame(self) -> scrubber.Frame:

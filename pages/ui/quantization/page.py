@@ -80,7 +80,7 @@ def together(view: QuantizationView) -> Shown:
 
 def moves(view: QuantizationView) -> None:
     """What each change moves."""
-    st.markdown(tables.moves(view.changed, view.now, view.then))
+    st.markdown(tables.moves(view.scenario, view.changed, view.now, view.then))
     caption = say("Dotted: now; solid: then, as far as memory holds the batch.")
     st.caption(text.sentences(caption, tables.mixed(view.scenario)))
 

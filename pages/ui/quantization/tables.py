@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from calc import Scenario, capacity, precision, quantization
+from calc import Scenario, capacity, known, precision, quantization
 from calc.checkpoint import ROUTED
 from calc.explain import EXPLANATIONS
 from calc.words import marked, say
@@ -41,6 +41,7 @@ def names(changed: Mapping[str, Scenario]) -> dict[str, str]:
 
 
 def moves(
+    scenario: Scenario,
     changed: Mapping[str, Scenario],
     now: precision.Figures,
     then: Mapping[str, precision.Figures],
@@ -49,11 +50,13 @@ def moves(
     rows = []
     for id, name in _ROWS.items():
         before = getattr(now, name)
-        cells = [written.quantity(id, before)]
-        for moved in then.values():
-            after = getattr(moved, name)
-            change = text.change(after, before)
-            words = written.quantity(id, after)
+        cells = [written.bounded(id, before, scenario)]
+        for switch, moved in then.items():
+            after, there = getattr(moved, name), known.least(changed[switch])
+            # Between a bound and a figure there is no change.
+            same = known.bounded(scenario) == known.bounded(there)
+            change = text.change(after, before) if same else ""
+            words = written.bounded(id, after, there)
             words = f"{words} ({change})" if change else words
             cells.append(text.plain(words) if precision.differ(after, before) else "–")
         rows.append([say(EXPLANATIONS[id].label), *cells])
