@@ -134,7 +134,7 @@ class Chip:
 
     @cached_property
     def unlimited(self) -> Chip:
-        """The same with whatever of its speed nobody published unlimited; `stated` leads back.
+        """Itself with whatever of its speed nobody published unlimited; `stated` leads back.
 
         It is one object, as the chip is, so that scenarios of it are equal.
         """
