@@ -52,10 +52,18 @@ def _high(name: str) -> float:
     return field.high
 
 
+# Narrower ones are for models that would not load at all.
+_LEAST_BITS = 3
+
+
 def _half_as_wide(s: Scenario, bits: float, use: str, formats: Formats) -> NumberFormat | None:
     """The format on offer nearest to half the bytes, of equals one that the chip computes in."""
     half = bits / 2
-    offered = [f for f in formats.values() if use in f.uses and abs(f.bits - half) <= 0.1 * half]
+    offered = [
+        f
+        for f in formats.values()
+        if use in f.uses and f.bits >= _LEAST_BITS and abs(f.bits - half) <= 0.1 * half
+    ]
     return min(offered, key=lambda f: (abs(f.bits - half), not s.chip.publishes(f)), default=None)
 
 

@@ -224,7 +224,7 @@ def test_the_table_is_ranked_for_the_aim() -> None:
     assert names(test)[0] == "Double chips (32)"
     assert table["Step (%)"].tolist() == sorted(table["Step (%)"])
     assert (table["Step (%)"][0], table["Step (ms)"][0]) == (-50, pytest.approx(4.286, rel=1e-3))
-    assert table["Largest batch"][0] == 328
+    assert table["Largest batch"][0] == 350
     assert "Fits" not in table
     test.segmented_control(key="levers-aim").set_value("max_batch").run()
     table = test.dataframe[0].value

@@ -157,7 +157,7 @@ def test_a_page_keeps_the_scenario_it_does_not_use() -> None:
 def test_the_fidelity_switch_follows_the_link() -> None:
     test = opened(f="operators")
     assert metrics(test)["Step time"] == "13.8 ms"
-    assert metrics(test)["Largest batch"] == "69"
+    assert metrics(test)["Largest batch"] == "74"
     assert "textbook bound: 8.57 ms" in words(test)
     test.segmented_control(key="f").set_value("bound").run()
     assert metrics(test)["Step time"] == "8.57 ms"
@@ -205,14 +205,14 @@ def test_capacity_page_numbers() -> None:
     assert metrics(test) == {
         "Weights": "70.6 GB",
         "KV cache": "42.9 GB",
-        "Free": "142 GB",
+        "Free": "157 GB",
         "Fewest chips": "8",
         "Largest batch": "149",
         "Critical batch": "120",
     }
     assert "the smallest topology is not the cheapest" in words(test)
     assert row(test, "bf16") == [
-        "16", "0.267", "$2.44", "42", "19.2 ms", "115 GB", "141 GB", "8.82",
+        "16", "0.0531", "0.287", "$2.27", "48", "20.4 ms", "129 GB", "141 GB", "8.34",
     ]  # fmt: skip
 
 
@@ -298,7 +298,7 @@ def test_kv_page_numbers() -> None:
         "Attention intensity": "16.0 FLOP/B",
         "Ridge point": "240 FLOP/B",
     }
-    assert row(test, "MHA") == ["16.0 KiB", "1,280 KiB", "10.7 GB", "1 / 1.00", "10.7 GB", "16"]
+    assert row(test, "MHA") == ["16.0 KiB", "1,280 KiB", "10.7 GB", "1 / 1.00", "10.7 GB", "17"]
 
 
 def test_kv_page_switches() -> None:

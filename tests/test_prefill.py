@@ -271,8 +271,8 @@ def test_ledger_of_a_chip() -> None:
         scenario("deepseek-v3", "h200", n_chips=16, attention_dp=16, expert_parallel=16)
     )
     v3 = models["deepseek-v3"]
-    assert_allclose(groups.expert_weights, v3.routed_params / 16)
-    assert_allclose(groups.weight_copies, (v3.total_params - v3.routed_params) * 15 / 16)
+    assert_allclose(groups.expert_weights, v3.held_routed / 16)
+    assert_allclose(groups.weight_copies, (v3.held_params - v3.held_routed) * 15 / 16)
 
 
 def test_layouts_are_legal_and_the_best_is_the_fastest_that_fits() -> None:

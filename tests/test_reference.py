@@ -39,13 +39,13 @@ def test_sources_are_links_that_keep_the_scenario() -> None:
 
 @pytest.mark.parametrize("title", ["0. Conventions", "3. Decode step"])
 def test_about_shows_the_section_that_the_address_names(title: str) -> None:
-    shown = words(opened("pages/about.py", **{reference.KEY: title}))
+    shown = words(opened("about", **{reference.KEY: title}))
     assert reference.sections()[title] in shown
     assert reference.sections()[reference.LITERATURE] in shown
 
 
 def test_a_section_that_is_none_is_not_shown() -> None:
-    shown = words(opened("pages/about.py", **{reference.KEY: "13. Luck"}))
+    shown = words(opened("about", **{reference.KEY: "13. Luck"}))
     assert "Luck" not in shown
     assert next(iter(reference.sections().values())) in shown
 

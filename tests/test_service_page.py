@@ -92,7 +92,6 @@ def test_the_report_has_the_service(requests: int, said: str) -> None:
     ("query", "said"),
     [
         ({"n": "2"}, "This cannot be served"),
-        ({"chip": "tpu-v5e", "c": "fp8"}, "This cannot be served"),
         ({"bon": "64", "slots": "8"}, "do not fit into 8 slots"),
         ({"kvm": "contiguous", "res": "1000"}, "They are longer than the 1,000 tokens reserved"),
         ({"qps": "0"}, "Arrival rate (qps) in the link is outside"),
