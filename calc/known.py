@@ -77,7 +77,8 @@ def least(scenario: Scenario) -> Scenario:
     missing = unknown(scenario)
     if not missing or missing.all:
         return scenario
-    return replace(scenario, chip=scenario.chip.unlimited)
+    # Through what is stated, so that the least of a least one is itself.
+    return replace(scenario, chip=scenario.chip.stated.unlimited)
 
 
 def stated(scenario: Scenario) -> Scenario:

@@ -12,6 +12,7 @@ from scenarios import scenario
 
 from calc import Scenario, decode, known, roofline
 from calc.explain import EXPLANATIONS, bounds
+from pages.ui.decode.view import DecodeView, by_batch
 from presets import chips, formats
 
 UNKNOWN = {
@@ -90,3 +91,13 @@ def test_a_chip_without_an_8_bit_rate_offers_none_in_its_least() -> None:
     least = known.least(scenario(chip="v100-32-sxm2"))
     assert least.chip.peak(formats["fp8"]) == math.inf
     assert not least.chip.publishes(formats["fp8"])
+
+
+def test_the_least_of_a_least_scenario_is_itself() -> None:
+    """A page moves from one to the next while somebody scrubs, and says "at least" all the way."""
+    least = known.least(scenario(chip="t4", n_chips=8))
+    again = known.least(replace(least, batch=3))
+    assert again.chip is least.chip
+    assert known.bounded(again)
+    frames = by_batch(DecodeView(scenario(chip="t4", n_chips=8), {})).family()
+    assert all(frame.metrics[0].startswith("≥ ") for frame in frames)

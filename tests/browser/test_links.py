@@ -142,7 +142,7 @@ def test_a_pasted_model_and_a_custom_chip_travel_in_the_link(
     expect_metric(tab, "Per token", "800 KiB")
     expect(tab).to_have_url(re.compile("model=custom"))
     tab.get_by_role("button", name="Store weights as published, fp16").click()
-    expect(tab).to_have_url(re.compile("w=fp16"))
+    expect(tab).to_have_url(re.compile("w=pub"))
     tab.wait_for_selector(IDLE)
     tab.get_by_text("Custom chip", exact=True).click()
     tab.get_by_label("Memory (GB)").fill("123")

@@ -253,7 +253,7 @@ def test_a_hidden_line_stays_hidden_when_the_batch_no_longer_fits(tab: Page, app
     box.fill("57344")
     box.press("Enter")
     expect_metric(tab, "Step time", "28.2 ms")
-    expect(tab.get_by_text("does not fit past 19").first).to_be_visible()
+    expect(tab.get_by_text("does not fit past 21").first).to_be_visible()
     expect(entry).to_have_attribute("aria-pressed", "false")
     assert tab.evaluate(f"() => {FIRST}.mark") == "same"
 
