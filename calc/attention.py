@@ -95,6 +95,11 @@ class Attention(ABC):
     def prefill_flops(self, tokens: ArrayLike) -> Array:
         """FLOPs of scores and values for a whole prompt under the causal mask [FLOP]."""
 
+    @property
+    def kernels(self) -> int:
+        """Kernels that engines start for the layer in one step (F3.12): projections 2, itself 1."""
+        return 3
+
     def tokens_kept(self, context: ArrayLike) -> Array | None:
         """Tokens kept, of `kv_bytes_per_token` each [token]; None if the cache is no product."""
         return None
@@ -378,6 +383,11 @@ class Latent(PerToken):
         return self
 
     @property
+    def kernels(self) -> int:
+        """Projections down, norm and up of queries and latent, out: 5; and itself."""
+        return 6
+
+    @property
     def multi_head(self) -> GroupedQuery:
         """Keys and values of each head as a prompt has them written out."""
         key = self.nope_dim + self.rope_dim
@@ -435,6 +445,10 @@ class Around(Attention):
 
     def params(self, d_model: int) -> int:
         return self.inner.params(d_model)
+
+    @property
+    def kernels(self) -> int:
+        return self.inner.kernels
 
     @property
     def kv_elements_written(self) -> str:
@@ -666,6 +680,10 @@ class StatedCache(PerToken):
 
     def params(self, d_model: int) -> int:
         return 0
+
+    @property
+    def kernels(self) -> int:
+        return int(self.elements > 0)
 
     @property
     def kv_elements(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from calc.engine import BY_CHIP, EngineClass
 from calc.formats import NumberFormat
 
 RATES = ("bf16", "fp16", "fp8", "int8", "int4", "fp4", "fp6")
@@ -92,6 +93,9 @@ class Chip:
         What a rate that is not in `peaks` counts as [FLOP/s]: nan unknown, inf in `known.least`.
     price : Price or None
         The price used; `other_prices` keeps what else was printed.
+    engines : mapping of str to EngineClass
+        What engines reach on it, by kind of engine, the usual one first; empty where nobody
+        published enough.
     sources : mapping of str to str
         Where each figure comes from.
     notes : tuple of str
@@ -117,6 +121,7 @@ class Chip:
     memory_by: str = "maker"
     host_link: float = math.nan
     unpublished: float = math.nan
+    engines: Mapping[str, EngineClass] = field(default_factory=dict, repr=False)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
@@ -131,6 +136,12 @@ class Chip:
     def publishes(self, compute_format: NumberFormat) -> bool:
         """Whether there is a rate for a compute format."""
         return compute_format.rate in self.peaks
+
+    def engine_class(self, engine: str = BY_CHIP) -> EngineClass | None:
+        """The class of a kind of engine on it; None where there is none."""
+        if engine == BY_CHIP:
+            return next(iter(self.engines.values()), None)
+        return self.engines.get(engine)
 
     @cached_property
     def unlimited(self) -> Chip:

@@ -34,6 +34,8 @@ class Part:
         How many there are, and how many of them a token uses.
     bias : int
         Of `params`, those that are no matrix, which checkpoints leave unquantized.
+    kernels : int
+        Kernels that engines start for it in one step (F3.12).
     """
 
     name: str
@@ -42,6 +44,7 @@ class Part:
     experts: int = 1
     top_k: int = 1
     bias: int = 0
+    kernels: int = 2
 
     @property
     def routed(self) -> bool:
@@ -210,7 +213,15 @@ class MixtureOfExperts(FeedForward):
         )
         return (
             *(part for part in always if part.params),
-            Part(checkpoint.ROUTED, expert, self.expert_width, self.experts, self.top_k, bias),
+            Part(
+                checkpoint.ROUTED,
+                expert,
+                self.expert_width,
+                self.experts,
+                self.top_k,
+                bias,
+                kernels=5,
+            ),
         )
 
 
@@ -235,7 +246,7 @@ class StatedParams(FeedForward):
     total: int
 
     def parts(self, d_model: int) -> tuple[Part, ...]:
-        return (Part(marked("all weights"), self.total),) if self.total else ()
+        return (Part(marked("all weights"), self.total, kernels=1),) if self.total else ()
 
 
 NO_FEEDFORWARD = StatedParams(0)

@@ -23,7 +23,8 @@ class Quantity:
 
     `key` is the parameter in a link, `name` the attribute, which `schema` fills in. Links and
     controls carry the value in `unit`; `scale` of it is one SI unit's worth in the settings. `step`
-    is that of a slider.
+    is that of a slider. One with a `table` is None until somebody sets it: then the table of engine
+    classes says it where one is asked, and the default elsewhere.
     """
 
     key: str
@@ -36,10 +37,18 @@ class Quantity:
     whole: bool = True
     scale: float = 1.0
     step: float = 0.01
+    table: bool = False
     name: str = ""
+
+    @property
+    def absent(self) -> float | None:
+        """What stands for a key that is not written."""
+        return None if self.table else self.default
 
     def problem(self, value: Any) -> str | None:
         """Why `value`, in the field's unit, cannot be used, or None when it can."""
+        if value is None and self.table:
+            return None
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return say("not a number")
         if not math.isfinite(value):
@@ -54,13 +63,15 @@ class Quantity:
         """The value as the type the field has."""
         return int(value) if self.whole else float(value)
 
-    def resolve(self, value: float, catalogues: Catalogues) -> float:
+    def resolve(self, value: Any, catalogues: Catalogues) -> Any:
         """A value in the field's unit as the settings hold it, in SI units."""
+        if value is None:
+            return None
         return self.cast(value) if self.scale == 1 else value * self.scale
 
-    def plain(self, value: float) -> float:
+    def plain(self, value: Any) -> Any:
         """A value in SI units in the field's unit, the reverse of `resolve`."""
-        if self.scale == 1:
+        if self.scale == 1 or value is None:
             return value
         # Rounded, so that what was scaled up reads back as it was.
         return self.cast(float(f"{value / self.scale:.12g}"))
@@ -88,6 +99,11 @@ class Choice:
     use: str | None = None
     none: str | None = None
     name: str = ""
+
+    @property
+    def absent(self) -> str:
+        """What stands for a key that is not written."""
+        return self.default
 
     def ids(self, catalogues: Catalogues) -> list[str]:
         """Ids that may be chosen, in catalogue order."""
@@ -123,6 +139,11 @@ class Option:
     options: Sequence[str]
     name: str = ""
 
+    @property
+    def absent(self) -> str:
+        """What stands for a key that is not written."""
+        return self.default
+
     def resolve(self, value: str, catalogues: Catalogues) -> str:
         """The answer itself."""
         return value
@@ -147,8 +168,8 @@ def written(how: Field) -> dict[str, Field]:
 
 def optional(how: Field) -> Any:
     """A dataclass field with that metadata, and in SI units the default that it has in links."""
-    default: Any = how.default
-    return dataclasses.field(default=how.resolve(default, {}), metadata=written(how))
+    absent: Any = how.absent
+    return dataclasses.field(default=how.resolve(absent, {}), metadata=written(how))
 
 
 def schema(settings: type[Any]) -> tuple[Field, ...]:
@@ -169,7 +190,7 @@ def resolved(
 ) -> dict[str, Any]:
     """What settings hold for plain values by field name; those left out take their defaults."""
     return {
-        field.name: field.resolve(values.get(field.name, field.default), catalogues)
+        field.name: field.resolve(values.get(field.name, field.absent), catalogues)
         for field in fields
     }
 
@@ -197,4 +218,5 @@ def _kind(field: Field) -> str:
         span = f"int, {field.low:,} to {field.high:,}"
     else:
         span = f"float, {field.low * field.scale:g} to {field.high * field.scale:g}"
-    return f"{span} [{unit}]" if unit else span
+    span = f"{span} [{unit}]" if unit else span
+    return f"{span} or None" if field.table else span

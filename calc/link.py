@@ -114,12 +114,14 @@ class Problem:
         )
 
 
-def _read_number(field: Quantity, text: str) -> tuple[float, str | None]:
+def _read_number(field: Quantity, text: str) -> tuple[float | None, str | None]:
+    if field.table and not text:
+        return None, None
     if not _NUMBER.fullmatch(text):
-        return field.default, say("not a number")
+        return field.absent, say("not a number")
     value = float(text)
     problem = field.problem(value)
-    return (field.default, problem) if problem else (field.cast(value), None)
+    return (field.absent, problem) if problem else (field.cast(value), None)
 
 
 def _read_choice(field: Choice, text: str, catalogues: Catalogues) -> tuple[str, str | None]:
@@ -164,7 +166,7 @@ def parse(
     problems : list of Problem
         Unknown keys are not problems: they may belong to a page or to a later release.
     """
-    values: dict[str, Any] = {field.name: field.default for field in fields}
+    values: dict[str, Any] = {field.name: field.absent for field in fields}
     by_key = {field.key: field for field in fields}
     problems = []
     texts = {text.key: query[text.key][0] for text in TEXTS if query.get(text.key)}
@@ -187,7 +189,8 @@ def parse(
         if len(given) > 1 and reason is None:
             reason = say("given more than once")
         if reason:
-            problems.append(Problem(field.label, key, reason, dump_value(field, value)))
+            used = dump_value(field, value) or say("the table")
+            problems.append(Problem(field.label, key, reason, used))
         values[field.name] = value
     version = query.get(VERSION_KEY)
     if version and version[0] != str(VERSION):
@@ -203,9 +206,11 @@ def parse(
 
 
 def dump_value(field: Field, value: Any) -> str:
-    """A value as a link writes it."""
+    """A value as a link writes it; nothing for a number that is left to the table."""
     if not isinstance(field, Quantity):
         return str(value)
+    if value is None:
+        return ""
     return str(int(value)) if field.whole or value == int(value) else f"{value:.12g}"
 
 
@@ -220,7 +225,7 @@ def dump(
     written = {
         field.key: dump_value(field, values[field.name])
         for field in fields
-        if explicit or values[field.name] != field.default
+        if explicit or values[field.name] != field.absent
     }
     # A text is written while its model or chip is chosen, or in the short link while it is kept.
     for text in TEXTS:

@@ -166,6 +166,20 @@ class Model:
         return sum(block.count for block in self.blocks if not block.beside)
 
     @cached_property
+    def kernels(self) -> int:
+        """Kernels that engines start in one step: those of all layers, and 1 for the head (F3.12).
+
+        Fixed before any constant was fitted; other plausible counts change the errors little.
+        """
+        d = self.d_model
+        layers = sum(
+            block.count
+            * (block.attention.kernels + sum(one.kernels for one in block.feedforward.parts(d)))
+            for block in self.blocks
+        )
+        return layers + sum(one.kernels for one in self.outside.parts(d)) + (self.head_params > 0)
+
+    @cached_property
     def embedding_params(self) -> int:
         """One embedding table [parameter] (F1.4)."""
         return self.vocabulary * self.d_model

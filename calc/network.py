@@ -62,6 +62,8 @@ class Network:
         Time for a message to pass one chip or switch [s].
     scale_out : float
         What each chip has to chips beyond the reach of the fabric [byte/s].
+    reduction : float
+        Time of an all-reduce beside that of what it sends [s].
 
     Notes
     -----
@@ -74,17 +76,20 @@ class Network:
     two_way: float
     hop: float
     scale_out: float
+    reduction: float = 0.0
 
     @classmethod
     def of(cls, scenario: Scenario) -> Network:
         """The network of a scenario's chips."""
         chip: Chip = scenario.chip
+        kept = scenario.constants.link_efficiency
         return cls(
             chip.fabric,
-            chip.link_one_way,
-            chip.link_two_way,
+            chip.link_one_way * kept,
+            chip.link_two_way * kept,
             scenario.hop_latency,
-            scenario.scale_out,
+            scenario.scale_out * kept,
+            scenario.constants.reduce_latency,
         )
 
     def path(self, group: float) -> Path:
@@ -112,8 +117,10 @@ class Network:
         return _longest(moved / bandwidth, hops * self.hop, chips)
 
     def reduce(self, size: ArrayLike, group: ArrayLike) -> Array:
-        """All-reduce: a reduce-scatter and an all-gather [s]."""
-        return 2 * self.gather(size, group)
+        """All-reduce: a reduce-scatter and an all-gather, and what the kernel adds [s] (F3.12)."""
+        chips, bandwidth, hops = self._over(group)
+        sent = 2 * np.asarray(size, dtype=float) * (1 - 1 / chips) / bandwidth
+        return _longest(sent + self.reduction, 2 * hops * self.hop, chips)
 
     def exchange(self, size: ArrayLike, group: ArrayLike, copies: float = 1.0) -> Array:
         """All-to-all in which each chip of a group sends `size` bytes, evenly to all [s].

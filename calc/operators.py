@@ -192,12 +192,14 @@ class _Roofline:
         self.sequences = layout.sequences(batch)
         # Tokens that pass the matrices, those whose FLOPs are charged, those that are scored.
         self.multiplied = self.charged = self.scored = self.sequences * tokens
-        self.efficiency = scenario.compute_efficiency
+        self.efficiency = scenario.constants.compute_efficiency
 
     def work(self) -> Work:
         """Operators, messages and overhead."""
         s = self.s
-        overhead = s.step_overhead + s.layer_overhead * s.model.layers * self.layout.rounds
+        layers = s.constants.layer_overhead * s.model.layers
+        kernels = s.constants.kernel_time * s.model.kernels
+        overhead = s.step_overhead + (layers + kernels) * self.layout.rounds
         return Work(tuple(self.operators()), self.transfers(), np.asarray(overhead))
 
     @property
@@ -212,7 +214,7 @@ class _Roofline:
             own = s.attention_format or s.compute_format
         return Operator(
             name, cache, moved * rounds, done * rounds,
-            s.chip.bandwidth * s.bandwidth_efficiency,
+            s.chip.bandwidth * s.constants.bandwidth_efficiency,
             s.chip.peak(own) * self.efficiency,
             s.overlap,
         )  # fmt: skip
@@ -346,7 +348,7 @@ class _Prompt(_Roofline):
         # One prompt is one batch, whatever the micro-batches of decoding are.
         alone = replace(layout, micro_batches=layout.pp)
         super().__init__(scenario, alone, np.ones(()), prompt, np.maximum(prompt - known, 0.0))
-        self.known, self.scored, self.efficiency = known, np.ones(()), scenario.mfu
+        self.known, self.scored, self.efficiency = known, np.ones(()), scenario.constants.mfu
 
     def _attention(self, block: Block) -> Operator:
         kv, kind, count = self.s.kv_format, block.attention, block.count
@@ -368,7 +370,7 @@ class _Chunked(_Roofline):
         super().__init__(s, layout, batch, context, np.ones(()))
         # Each micro-batch takes a part along. FLOPs of a prompt come at its MFU: they take longer.
         self.chunk, self.before = chunk / layout.micro_batches, before
-        self.slower = scenario.compute_efficiency / scenario.mfu
+        self.slower = self.efficiency / scenario.constants.mfu
         self.multiplied = self.multiplied + self.chunk
         self.charged = self.charged + self.slower * self.chunk
         self.scored = self.scored + self.slower * scored / layout.micro_batches

@@ -130,7 +130,12 @@ def _bound(s: Scenario, length: Array, cached: Array) -> Work:
     if not s.one_rate:
         rate = done / (linear / s.linear_rate + attention / peak)
     whole = Operator(
-        marked("prompt"), False, (read + cache) / n, done / n, s.chip.bandwidth, rate * s.mfu
+        marked("prompt"),
+        False,
+        (read + cache) / n,
+        done / n,
+        s.chip.bandwidth,
+        rate * s.constants.mfu,
     )
     return Work((whole,), {}, np.zeros(()))
 
@@ -151,10 +156,11 @@ def terms(scenario: Scenario, prompt: ArrayLike | None = None) -> Terms:
     length = np.asarray(s.prompt if prompt is None else prompt, dtype=float)
     cached = np.asarray(np.minimum(block_hit(s), length - 1))
     step = prompt_time(s, length, cached)
-    if s.fidelity == "operators":
+    if s.fidelity != "bound":
         read = step.weight_read + step.kv_read
         return Terms(step.linear_compute, step.attention_compute, read, step.communication)
-    linear = linear_flops(s.model, length - cached) / (s.n_chips * s.linear_rate * s.mfu)
+    rate = s.n_chips * s.linear_rate * s.constants.mfu
+    linear = linear_flops(s.model, length - cached) / rate
     return Terms(linear, step.linear_compute - linear, step.weight_read, step.communication)
 
 
@@ -190,7 +196,8 @@ def free_tokens(scenario: Scenario) -> float:
     s = scenario
     room = roofline.compute_bound_batch(s) - s.batch
     groups = 1.0 if s.fidelity == "bound" else float(Layout.of(s).dp)
-    return float(np.maximum(0.0, room) * s.mfu / s.compute_efficiency / groups)
+    kept = s.constants
+    return float(np.maximum(0.0, room) * kept.mfu / kept.compute_efficiency / groups)
 
 
 def chunked_step(
@@ -234,7 +241,7 @@ def _bound_chunk(s: Scenario, chunk: Array, before: Array, last: Array) -> Work:
     n, model, rate = s.n_chips, s.model, s.chip.peak(s.compute_format)
     # FLOPs of the chunk come at the MFU of prefill, as those of a whole prompt do.
     # Of a prompt only the last token is scored.
-    slower, scored = chunk / s.mfu, last / s.mfu
+    slower, scored = chunk / s.constants.mfu, last / s.constants.mfu
     body = model.active_params - model.head_params
     multiplied = (s.batch + slower) * body + (s.batch + scored) * model.head_params
     tokens = s.batch + chunk
@@ -257,7 +264,7 @@ def _bound_chunk(s: Scenario, chunk: Array, before: Array, last: Array) -> Work:
                 marked("chunk attention"),
                 True,
                 read / n,
-                pairs / (n * s.mfu),
+                pairs / (n * s.constants.mfu),
                 s.chip.bandwidth,
                 rate,
             ),

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from dataclasses import fields as fields_of
 from functools import cached_property
 from typing import Any
 
 from calc import fields
 from calc.checkpoint import UNSAID, Checkpoint, Stored
 from calc.chip import Chip
+from calc.engine import BY_CHIP, ENGINES, Constants, EngineClass
 from calc.errors import LedgerError
 from calc.fields import Catalogues, Choice, Field, Option, Quantity, optional, written
 from calc.formats import NumberFormat
 from calc.model import Model
 from calc.words import marked
 
-FIDELITIES = ("bound", "operators")
+FIDELITIES = ("bound", "operators", "calibrated")
 KV_SHARDINGS = ("replicated", "batch", "sequence")
 
 
@@ -86,7 +88,8 @@ class Scenario:
         whole=False))
     fidelity: str = optional(Option(
         "f", marked("Fidelity"), "bound",
-        marked("Bound: the textbook roofline. Operators: one roofline for each, and the links."),
+        marked("Bound: the textbook roofline. Operators: one roofline for each, and the links. "
+               "Calibrated: the same with what engines reach."),
         options=FIDELITIES))
     routing_skew: float = optional(Quantity(
         "sk", marked("Routing skew"), "exponent", 0.0, 0.0, 1.0,
@@ -124,12 +127,14 @@ class Scenario:
         "lo", marked("Link overlap"), "share", 0.0, 0.0, 1.0,
         marked("Share of the shorter of communicating and all else that hides behind the longer."),
         whole=False))
-    bandwidth_efficiency: float = optional(Quantity(
+    bandwidth_efficiency: float | None = optional(Quantity(
         "eb", marked("Bandwidth kept"), "share", 1.0, 0.1, 1.0,
-        marked("Of the published memory bandwidth; kernels reach 0.75 to 0.9."), whole=False))
-    compute_efficiency: float = optional(Quantity(
+        marked("Of the published memory bandwidth; kernels reach 0.75 to 0.9."), whole=False,
+        table=True))
+    compute_efficiency: float | None = optional(Quantity(
         "ec", marked("FLOP rate kept"), "share", 1.0, 0.05, 1.0,
-        marked("Of the published dense rate; kernels reach 0.6 to 0.85."), whole=False))
+        marked("Of the published dense rate; kernels reach 0.6 to 0.85."), whole=False,
+        table=True))
     hop_latency: float = optional(Quantity(
         "hop", marked("Hop latency"), "µs", 1.0, 0.0, 50.0,
         marked("Time for a message to pass one chip or switch."),
@@ -143,18 +148,18 @@ class Scenario:
     step_overhead: float = optional(Quantity(
         "os", marked("Step overhead"), "µs", 0, 0, 20000,
         marked("Scheduler, sampler, launch: added to each step."), scale=1e-6))
-    layer_overhead: float = optional(Quantity(
+    layer_overhead: float | None = optional(Quantity(
         "ol", marked("Layer overhead"), "µs", 0, 0, 1000,
-        marked("Kernel launches and gaps, added for each layer."), scale=1e-6))
+        marked("Kernel launches and gaps, added for each layer."), scale=1e-6, table=True))
     prompt: int = optional(Quantity(
         "p", marked("Prompt"), "tokens", 8192, 1, 4194304,
         marked("Tokens of a prompt before the first answer token.")))
     output: int = optional(Quantity(
         "g", marked("Output"), "tokens", 512, 1, 1048576,
         marked("Tokens that a request generates.")))
-    mfu: float = optional(Quantity(
+    mfu: float | None = optional(Quantity(
         "mfu", marked("Prefill MFU"), "share", 0.4, 0.05, 1.0,
-        marked("Share of the dense rate that reading a prompt reaches."), whole=False))
+        marked("Share of the dense rate that reading a prompt reaches."), whole=False, table=True))
     chunk: int = optional(Quantity(
         "ch", marked("Chunk"), "tokens", 512, 1, 1048576,
         marked("Prompt tokens that ride along with one decode step.")))
@@ -178,8 +183,42 @@ class Scenario:
         "rt", marked("Runtime memory"), "GB", 0.0, 0.0, 64.0,
         marked("What the engine itself keeps on each chip; often 1 to 3."),
         whole=False, scale=1e9, step=0.1))
+    engine: str = optional(Option(
+        "eng", marked("Engine"), BY_CHIP,
+        marked("Kind of engine whose measurements calibrated times go by; chip takes the usual "
+               "one of the chip."),
+        options=ENGINES))
+    link_efficiency: float | None = optional(Quantity(
+        "el", marked("Link bandwidth kept"), "share", 1.0, 0.05, 1.0,
+        marked("Of the published bandwidth of links and network; collectives reach about 0.6."),
+        whole=False, table=True))
+    kernel_time: float | None = optional(Quantity(
+        "kt", marked("Time per kernel"), "µs", 0.0, 0.0, 500.0,
+        marked("Launch, ramp and wait, added for each kernel of each layer."),
+        whole=False, scale=1e-6, step=0.1, table=True))
+    reduce_latency: float | None = optional(Quantity(
+        "ar", marked("All-reduce latency"), "µs", 0.0, 0.0, 500.0,
+        marked("Added to each all-reduce; its hops are the least."),
+        whole=False, scale=1e-6, step=0.1, table=True))
 
     # fmt: on
+    @cached_property
+    def engine_class(self) -> EngineClass | None:
+        """The class that its times go by: at fidelity ``calibrated``, where its chip has one."""
+        return class_of(self.chip, self.fidelity, self.engine)
+
+    @cached_property
+    def constants(self) -> Constants:
+        """What its times are made with: what it sets itself, else its class, else the defaults.
+
+        Overhead set for each layer takes the place of the class's time for each kernel.
+        """
+        own = {one.name: getattr(self, one.name) for one in fields_of(Constants)}
+        if own["layer_overhead"] is not None and own["kernel_time"] is None:
+            own["kernel_time"] = 0.0
+        given = {name: one for name, one in own.items() if one is not None}
+        return replace(usual(self.engine_class), **given)
+
     @cached_property
     def stored(self) -> Stored:
         """How each part of the weights is stored; bf16 where a model as published says nothing."""
@@ -219,6 +258,25 @@ class Scenario:
 
 SCHEMA: tuple[Field, ...] = fields.schema(Scenario)
 FIELDS: Mapping[str, Field] = {one.name: one for one in SCHEMA}
+
+# What an absent key means where no class is asked.
+PLAIN = Constants(
+    **{
+        one.name: FIELDS[one.name].resolve(FIELDS[one.name].default, {})
+        for one in fields_of(Constants)
+    }
+)
+
+def class_of(chip: Chip, fidelity: str, engine: str) -> EngineClass | None:
+    """The class that times at a fidelity go by; None where there is none to plan with."""
+    found = chip.engine_class(engine) if fidelity == "calibrated" else None
+    return found if found and found.usable else None
+
+
+def usual(engine_class: EngineClass | None) -> Constants:
+    """The constants of a scenario that sets none: its class's, or what absent keys mean."""
+    return engine_class.constants if engine_class else PLAIN
+
 
 _PARAMETERS = f"    Parameters\n    ----------\n{fields.described(SCHEMA)}"
 Scenario.__doc__ = f"{Scenario.__doc__}".replace("    Raises\n", f"{_PARAMETERS}\n    Raises\n", 1)

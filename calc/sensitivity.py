@@ -50,6 +50,15 @@ def _fields_times(s: Scenario, factor: float, *names: str) -> Scenario:
     return replace(s, **{name: getattr(s, name) * factor for name in names})
 
 
+def _overheads(s: Scenario) -> Array:
+    return np.array([s.step_overhead, s.constants.layer_overhead, s.constants.kernel_time])
+
+
+def _overheads_times(s: Scenario, factor: float) -> Scenario:
+    step, layer, kernel = (_overheads(s) * factor).tolist()
+    return replace(s, step_overhead=step, layer_overhead=layer, kernel_time=kernel)
+
+
 def _chip_times(s: Scenario, factor: float, *names: str) -> Scenario:
     figures: dict[str, Any] = {name: getattr(s.chip, name) * factor for name in names}
     return replace(s, chip=replace(s.chip, **figures))
@@ -90,8 +99,8 @@ KNOBS = (
     ),
     Knob(
         marked("Overheads"),
-        lambda s, f: _fields_times(s, f, "step_overhead", "layer_overhead"),
-        lambda s: s.fidelity != "bound" and s.step_overhead + s.layer_overhead > 0,
+        _overheads_times,
+        lambda s: s.fidelity != "bound" and _overheads(s).any(),
     ),
 )
 

@@ -1,7 +1,7 @@
 """How wide a replica may be sharded: where links take over, what widths are legal, which layout.
 
 `tp` is the tensor-parallel width, called Y in the formulas. Everything here looks at links, so it
-is timed at fidelity ``operators`` whatever the scenario says.
+is timed at fidelity ``operators`` where the scenario says ``bound``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Array = NDArray[np.float64]
 
 
 def with_links(scenario: Scenario) -> Scenario:
-    """The scenario at the fidelity that knows links."""
-    return replace(scenario, fidelity="operators")
+    """The scenario at a fidelity that knows links."""
+    return scenario if scenario.fidelity != "bound" else replace(scenario, fidelity="operators")
 
 
 def width(scenario: Scenario) -> int:

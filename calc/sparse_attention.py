@@ -44,6 +44,11 @@ class Indexed(Around):
     index_dim = 0
 
     @property
+    def kernels(self) -> int:
+        """Those of the layer, and the indexer's scores and pick."""
+        return self.inner.kernels + 2
+
+    @property
     @abstractmethod
     def picked(self) -> int:
         """Tokens that a step attends to [token]."""
@@ -208,6 +213,11 @@ class Compressed(Attention):
             ratio=self.ratio,
             width=self.head_dim,
         )
+
+    @property
+    def kernels(self) -> int:
+        """As of a latent with an indexer: compressing and picking take its place (F3.12)."""
+        return 8
 
     @property
     def split(self) -> HeadSplit:

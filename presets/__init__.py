@@ -8,11 +8,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
 from calc import Chip, Model, NumberFormat
+from presets.engines import engines_of, read_engine
 from presets.loader import (
     PresetError,
     Reader,
@@ -44,8 +46,10 @@ _sources = read_sources(HERE / "sources.toml")
 formats: Mapping[str, NumberFormat] = load(
     [HERE / "formats.toml"], lambda id, reader: read_format(id, reader, _sources)
 )
+_engines = load([HERE / "engines.toml"], lambda id, reader: read_engine(id, reader, _sources))
 _machines = load(
-    (HERE / "chips").glob("*.toml"), lambda id, reader: read_chips(id, reader, _sources)
+    (HERE / "chips").glob("*.toml"),
+    lambda id, reader: read_chips(id, reader, _sources, partial(engines_of, _engines)),
 )
 chips: Mapping[str, Chip] = MappingProxyType(
     {chip.id: chip for machine in _machines.values() for chip in machine}

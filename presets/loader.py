@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -23,6 +23,7 @@ from calc import (
 )
 from calc.checkpoint import PARTS, Checkpoint
 from calc.chip import FABRICS, PLAUSIBLE, RATES, Fabric
+from calc.engine import EngineClass
 from calc.errors import LedgerError
 from calc.formats import USES
 from calc.model import Resident
@@ -249,6 +250,13 @@ class Facts:
         return used, others
 
 
+EnginesOf = Callable[[str, str], Mapping[str, EngineClass]]
+
+
+def _no_engines(family: str, topology: str) -> Mapping[str, EngineClass]:
+    return {}
+
+
 def read_fabric(reader: Reader, chips_per_node: int | None) -> Fabric:
     """How chips are connected; what is not said is a switch that reaches one node."""
     table = reader.table_of("fabric") if "fabric" in reader.table else None
@@ -268,12 +276,21 @@ def read_fabric(reader: Reader, chips_per_node: int | None) -> Fabric:
     return fabric
 
 
-def read_chips(id: str, reader: Reader, sources: Mapping[str, str]) -> tuple[Chip, ...]:
-    """One accelerator, and the same with each other memory that it is sold with."""
+def read_chips(
+    id: str, reader: Reader, sources: Mapping[str, str], engines: EnginesOf = _no_engines
+) -> tuple[Chip, ...]:
+    """One accelerator, and the same with each other memory that it is sold with.
+
+    `engines` gives the classes of a family whose links the vendor describes so.
+    """
     facts = Facts(reader, sources)
     price, other_prices = facts.prices()
     chips_per_node = facts.number("chips_per_node", None)
     (memory, printed, by), sizes = facts.memory(), facts.sizes()
+    topology, family = reader.take("topology", str, ""), reader.take("family", str, "")
+    classes = engines(family, topology)
+    if family and not classes:
+        raise reader.error("family", f"{family} is no family in engines.toml")
     chip = Chip(
         id=id,
         name=reader.take("name", str),
@@ -283,7 +300,8 @@ def read_chips(id: str, reader: Reader, sources: Mapping[str, str]) -> tuple[Chi
         memory_by=by,
         bandwidth=float(facts.number("bandwidth", math.nan)),
         peaks=facts.peaks(),
-        topology=reader.take("topology", str, ""),
+        topology=topology,
+        engines=classes,
         fabric=read_fabric(reader, chips_per_node),
         link_one_way=float(facts.number("link_one_way", math.nan)),
         link_two_way=float(facts.number("link_two_way", math.nan)),

@@ -24,7 +24,7 @@ def layouts(draw: st.DrawFn) -> dict[str, Any]:
     tp, dp, pp = (2 ** draw(st.integers(0, 4)) for _ in range(3))
     share = st.floats(0, 1)
     return {
-        "fidelity": "operators",
+        "fidelity": draw(st.sampled_from(["operators", "calibrated"])),
         "n_chips": tp * dp * pp,
         "tensor_parallel": tp,
         "attention_dp": dp,
@@ -35,11 +35,12 @@ def layouts(draw: st.DrawFn) -> dict[str, Any]:
         "overlap": draw(share),
         "link_overlap": draw(share),
         "bandwidth_efficiency": draw(st.floats(0.2, 1)),
-        "compute_efficiency": draw(st.floats(0.2, 1)),
+        "compute_efficiency": draw(st.none() | st.floats(0.2, 1)),
+        "link_efficiency": draw(st.none() | st.floats(0.2, 1)),
         "routing_skew": draw(share),
         "load_imbalance": draw(st.floats(1, 4)),
         "step_overhead": draw(st.sampled_from([0.0, 1e-3])),
-        "layer_overhead": draw(st.sampled_from([0.0, 1e-5])),
+        "layer_overhead": draw(st.sampled_from([None, 0.0, 1e-5])),
         "prefix_hit": draw(st.integers(0, 5000)),
         "prompt": draw(st.integers(1, 100_000)),
     }

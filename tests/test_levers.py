@@ -38,7 +38,7 @@ def test_plain_values_build_the_scenario_they_were_read_from(s: Scenario) -> Non
     built = build(values, PRESETS)
     assert values_of(built) == values
     assert build(values_of(built), PRESETS) == built
-    written = dump({field.name: field.default for field in FIELDS} | values_of(built))
+    written = dump({field.name: field.absent for field in FIELDS} | values_of(built))
     assert parse({k: [v] for k, v in written.items()}, PRESETS)[1] == []
 
 
@@ -48,7 +48,7 @@ def test_plain_values_are_ids_and_link_units() -> None:
     assert values["draft"] == "llama-3.2-1b"
     assert values["attention_format"] == "compute"
     assert (values["hop_latency"], values["scale_out"], values["batch"]) == (2.5, 50, 7)
-    assert values_of(build({}, PRESETS)) == {field.name: field.default for field in SCHEMA}
+    assert values_of(build({}, PRESETS)) == {field.name: field.absent for field in SCHEMA}
 
 
 @given(ANY, ANY)

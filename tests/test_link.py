@@ -13,7 +13,7 @@ from pages.ui.frame.link import PRESETS
 from pages.ui.frame.presentation import BY_KEY, FIELDS
 
 DEFAULTS = {
-    **{field.name: field.default for field in FIELDS},
+    **{field.name: field.absent for field in FIELDS},
     **{text.name: "" for text in link.TEXTS},
 }
 
@@ -26,6 +26,8 @@ def values(draw: st.DrawFn) -> dict[str, object]:
             drawn[field.name] = draw(st.sampled_from(field.ids(PRESETS)))
         elif isinstance(field, Option):
             drawn[field.name] = draw(st.sampled_from(field.options))
+        elif field.table and draw(st.booleans()):
+            drawn[field.name] = draw(st.sampled_from([None, field.default]))
         elif field.whole:
             drawn[field.name] = draw(st.integers(int(field.low), int(field.high)))
         else:
@@ -80,7 +82,7 @@ BAD = [
     ("c", "q4-k-m", "not a format for compute"),
     ("u", "0.1", "outside 0.3 to 1.0"),
     ("n", "0", "outside 1 to 16,384"),
-    ("f", "exact", "not bound or operators"),
+    ("f", "exact", "not bound or operators or calibrated"),
     ("ks", "", "not replicated or batch or sequence"),
     ("net", "0", "outside 1 to 4,096"),
     ("v", "99", "not known here"),

@@ -71,7 +71,7 @@ def test_the_presentation_shows_the_service() -> None:
 @pytest.mark.parametrize(("requests", "said"), [(400, "answers **86 %**"), (0, "cannot be served")])
 def test_the_report_has_the_service(requests: int, said: str) -> None:
     s = scenario()
-    values = {field.name: field.default for field in FIELDS} | {"requests": requests}
+    values = {field.name: field.absent for field in FIELDS} | {"requests": requests}
     shown = seen(s, values, [Contender("now", s, values)])
     parts = {part.title: part for part in report.sections(s, values, shown)}
     serving_part = parts["What does the service keep?"]

@@ -34,7 +34,9 @@ def _tokens(s: Scenario) -> Symbol:
 
 
 def _mfu(s: Scenario) -> Symbol:
-    return Symbol(r"\mathrm{MFU}", s.mfu, "share", marked("of the dense rate that prefill reaches"))
+    return Symbol(
+        r"\mathrm{MFU}", s.constants.mfu, "share", marked("of the dense rate that prefill reaches")
+    )
 
 
 def _parts(s: Scenario) -> tuple[Symbol, Symbol]:
@@ -83,7 +85,7 @@ def _time(s: Scenario) -> Expression:
         whole_rate = linear_rate(s)
         if not s.one_rate:
             whole_rate = Symbol(
-                r"\bar C", float(whole.rate) / s.mfu, "FLOP/s",
+                r"\bar C", float(whole.rate) / s.constants.mfu, "FLOP/s",
                 marked("dense peak of one chip for all parts of a prompt"),
             )  # fmt: skip
         return Maximum(_flops(s) / (chips(s) * whole_rate * _mfu(s)), moved / reach)
@@ -107,12 +109,11 @@ def _time(s: Scenario) -> Expression:
 def _free(s: Scenario) -> Expression:
     crossing = Symbol("B^*", roofline.compute_bound_batch(s), "sequences", marked("critical batch"))
     room = Maximum(Number(0), crossing - batch(s)) * _mfu(s)
+    reached = s.constants.compute_efficiency
     if s.fidelity == "bound":
-        return room / Symbol(
-            r"\eta_C", s.compute_efficiency, "share", marked("of the rate in decoding")
-        )
+        return room / Symbol(r"\eta_C", reached, "share", marked("of the rate in decoding"))
     groups = Symbol("D", float(Layout.of(s).dp), "groups", marked("attention data parallel"))
-    kept = Symbol(r"\eta_C", s.compute_efficiency, "share", marked("of the dense rate in decoding"))
+    kept = Symbol(r"\eta_C", reached, "share", marked("of the dense rate in decoding"))
     return room / (kept * groups)
 
 

@@ -130,14 +130,17 @@ def _all_reduce(s: Scenario, time: float) -> Expression:
     link = Symbol(r"W_\mathrm{link}", path.bandwidth, "byte/s", marked("into each chip of a group"))
     hops = Symbol("h", path.hops, "hops", marked("hops across the group"))
     hop = Symbol(r"t_\mathrm{hop}", s.hop_latency, "s", marked("time of one hop"))
-    once = Maximum(sent * (width - 1) / (width * link), hops * hop)
+    shared, crossed = sent * (width - 1) / (width * link), hops * hop
+    once = Number(2) * Maximum(shared, crossed)
+    if network.reduction:
+        kernel = Symbol(
+            r"\alpha", network.reduction, "s", marked("all-reduce beside what it sends")
+        )
+        once = Maximum(Number(2) * shared + kernel, Number(2) * crossed)
     number = Symbol(
-        r"n_\mathrm{AR}",
-        time / (2 * once.value),
-        "all-reduces",
-        marked("two a layer in most models"),
+        r"n_\mathrm{AR}", time / once.value, "all-reduces", marked("two a layer in most models")
     )
-    return Number(2) * number * once
+    return number * once
 
 
 def _overhead(s: Scenario) -> Expression:
@@ -150,8 +153,19 @@ def _overhead(s: Scenario) -> Expression:
         marked("layers, once a micro-batch"),
     )
     fixed = Symbol(r"t_\mathrm{step}", s.step_overhead, "s", marked("overhead of a step"))
-    each = Symbol(r"t_\mathrm{layer}", s.layer_overhead, "s", marked("overhead of a layer"))
-    return fixed + layers * each
+    each = Symbol(
+        r"t_\mathrm{layer}", s.constants.layer_overhead, "s", marked("overhead of a layer")
+    )
+    if not s.constants.kernel_time:
+        return fixed + layers * each
+    started = Symbol(
+        r"n_\mathrm{k}",
+        s.model.kernels * float(Layout.of(s).rounds),
+        "kernels",
+        marked("kernels of all layers and the head, once a micro-batch"),
+    )
+    kernel = Symbol("t_k", s.constants.kernel_time, "s", marked("time of a kernel beside its work"))
+    return fixed + layers * each + started * kernel
 
 
 def _step(s: Scenario) -> Expression:
@@ -211,12 +225,13 @@ def _cost(s: Scenario) -> Expression:
 
 EXPLANATIONS: Mapping[str, Explanation] = {
     "step_time": Explanation(
-        marked("Step time"), r"T_\mathrm{step}", "s", f"F3.1, F3.2; {BOOK}, part 7",
+        marked("Step time"), r"T_\mathrm{step}", "s", f"F3.1, F3.2, F3.12; {BOOK}, part 7",
         marked(
             "At fidelity bound: reading the cache, then the longer of reading the weights and "
             "multiplying by them; a lower bound without communication, overhead or attention "
             "FLOPs. At fidelity operators: for each operator the longer of its two sides, then "
-            "what the links and the overhead add."
+            "what the links and the overhead add. At fidelity calibrated: the same with the shares "
+            "and times that engines were measured at."
         ), _step,
     ),
     "kv_read": Explanation(
@@ -251,8 +266,11 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         ), _communication,
     ),
     "overhead": Explanation(
-        marked("Overhead"), r"T_\mathrm{fixed}", "s", "F3.10",
-        marked("Time that no operator accounts for."), _overhead,
+        marked("Overhead"), r"T_\mathrm{fixed}", "s", "F3.10, F3.12",
+        marked(
+            "Time that no operator accounts for. At fidelity calibrated mostly that of starting "
+            "kernels: about ten microseconds each, whatever they do."
+        ), _overhead,
     ),
     "throughput": Explanation(
         marked("Token/s"), "X", "token/s", f"F8.2; {BOOK}, part 7",

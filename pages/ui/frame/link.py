@@ -37,7 +37,7 @@ def custom_texts() -> dict[str, str]:
 def carries(keys: Iterable[str]) -> bool:
     """Whether the controls or the link hold anything but the default for one of the keys."""
     for key in keys:
-        default = BY_KEY[key].default if key in BY_KEY else ""
+        default = BY_KEY[key].absent if key in BY_KEY else ""
         if st.session_state.get(key, default) != default or key in st.query_params:
             return True
     return False
@@ -96,7 +96,7 @@ def notices() -> None:
 
 def widget_values() -> dict[str, Any]:
     """Field values as the bound widgets hold them."""
-    fields = {field.name: st.session_state.get(field.key, field.default) for field in FIELDS}
+    fields = {field.name: st.session_state.get(field.key, field.absent) for field in FIELDS}
     given = custom_texts()
     return {**fields, **{text.name: given[text.key] for text in link.TEXTS}}
 

@@ -97,7 +97,7 @@ def suggestion() -> str:
     other = [
         f"{field.key}={link.dump_value(field, values[field.name])}"
         for field in SETTINGS
-        if field.name not in told and values[field.name] != field.default
+        if field.name not in told and values[field.name] != field.absent
     ]
     machine = f"{values['n_chips']}×{values['chip']}"
     name = " ".join([values["model"], machine, values["weight_format"]])[: pins.LONGEST_NAME]

@@ -58,8 +58,8 @@ def settings(fields: Sequence[Field], values: Mapping[str, object]) -> Table:
     head = [say("Setting"), say("Value"), say("Unit"), say("In links")]
     rows = []
     for one in fields:
-        value = link.dump_value(one, values[one.name])
-        written = f"**{text.plain(value)}**" if values[one.name] != one.default else value
+        value = link.dump_value(one, values[one.name]) or say("by the table")
+        written = f"**{text.plain(value)}**" if values[one.name] != one.absent else value
         unit = say(one.unit) if isinstance(one, Quantity) else ""
         rows.append([text.plain(say(one.label)), written, text.plain(unit), f"`{one.key}`"])
     return Table(head, rows)

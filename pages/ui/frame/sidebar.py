@@ -11,6 +11,7 @@ import streamlit as st
 
 from calc.fields import Catalogues, Choice, Field, Option, Quantity
 from calc.link import dump_value
+from calc.scenario import class_of, usual
 from calc.words import inside, marked, say
 from pages.ui.frame import customs
 from pages.ui.frame.link import carries
@@ -26,7 +27,7 @@ GROUPS: dict[str, Rows] = {
     marked("Hardware"): (("chip", "usable_memory"), ("n_chips",)),
     marked("Precision"): (("weight_format", "kv_format"), ("compute_format",)),
     marked("Workload"): (("batch",), ("context",)),
-    marked("Fidelity"): (("fidelity",),),
+    marked("Fidelity"): (("fidelity",), ("engine",)),
 }
 
 # Folded away: drawn on pages that use them, and where they hold something that the link must keep.
@@ -46,7 +47,9 @@ FOLDED: dict[str, Rows] = {
         ("hop_latency", "load_imbalance"),
         ("overlap", "link_overlap"),
         ("bandwidth_efficiency", "compute_efficiency"),
+        ("link_efficiency", "reduce_latency"),
         ("step_overhead", "layer_overhead"),
+        ("kernel_time",),
         ("attention_format",),
     ),
     marked("Prices and more"): (
@@ -81,7 +84,7 @@ FOLDED: dict[str, Rows] = {
 
 MODEL, HARDWARE, *_ = GROUPS
 PREFILL, LAYOUT, LOSSES, PRICE, TRAFFIC, SERVING, SPECULATION = FOLDED
-# Groups that only fidelity operators looks at.
+# Groups that fidelity bound does not look at.
 FINE = (LAYOUT, LOSSES)
 
 # Stands for all groups that are never folded.
@@ -100,7 +103,7 @@ def fields(groups: Iterable[str]) -> frozenset[str]:
 TYPED = frozenset(
     {
         "tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "micro_batches",
-        "scale_out", "step_overhead", "layer_overhead", "output", "chunk", "tpot_target",
+        "scale_out", "step_overhead", "output", "chunk", "tpot_target",
         "prefix_hit", "kv_block", "price", "power",
         "rate", "requests", "seed", "spread", "burstiness", "samples", "turns", "system",
         "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
@@ -209,7 +212,7 @@ def _suggest(picked: str) -> None:
     use({n: value for n, value in suggested.items() if not carries([FIELDS[n].key])})
 
 
-def _control(field: Field, offered: Catalogues) -> Any:
+def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> Any:
     if isinstance(field, Choice):
         ids = field.ids(offered)
         return st.selectbox(
@@ -225,6 +228,18 @@ def _control(field: Field, offered: Catalogues) -> Any:
     if isinstance(field, Option):
         return _option(field)
     number = int if field.whole else float
+    if field.table:
+        return st.number_input(
+            say(field.label),
+            number(field.low),
+            number(field.high),
+            None,
+            step=1 if field.whole else field.step,
+            key=field.key,
+            help=_help(field),
+            placeholder=_unset(field, chosen, offered),
+            bind="query-params",
+        )
     if field.name in TYPED:
         return st.number_input(
             say(field.label),
@@ -248,6 +263,14 @@ def _control(field: Field, offered: Catalogues) -> Any:
         help=say(field.help),
         bind="query-params",
     )
+
+
+def _unset(field: Quantity, chosen: Mapping[str, Any], offered: Catalogues) -> str:
+    """What an empty box stands for: the figure of the class, or the default."""
+    chip = offered["chips"][chosen["chip"]]
+    found = class_of(chip, chosen["fidelity"], chosen["engine"])
+    value = dump_value(field, field.plain(getattr(usual(found), field.name)))
+    return say("{value} by the table", value=value) if found else value
 
 
 def _help(field: Quantity) -> str:
@@ -291,7 +314,7 @@ def controls(
         for group, rows in GROUPS.items():
             st.caption(_heading(group, rows, used))
             for row in rows:
-                values |= _row(row, offered)
+                values |= _row(row, offered, values)
                 if "weight_format" in row:
                     _parts(values, offered)
             if group in customs.EDITORS:
@@ -300,7 +323,7 @@ def controls(
             # A place of its own, so that the groups below stay where they are.
             with st.container():
                 idle = group in FINE and values["fidelity"] == "bound" and "fidelity" in used
-                values |= _folded(group, rows, used, offered, group in unfolded, idle)
+                values |= _folded(group, rows, used, offered, values, group in unfolded, idle)
     return values
 
 
@@ -316,18 +339,27 @@ def _parts(values: Mapping[str, Any], offered: Catalogues) -> None:
     st.caption(told)
 
 
-def _row(names: tuple[str, ...], offered: Catalogues) -> dict[str, Any]:
+def _row(names: tuple[str, ...], offered: Catalogues, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    if names == ("engine",) and chosen["fidelity"] != "calibrated" and not carries(["eng"]):
+        # Only calibrated times ask for it.
+        return {"engine": FIELDS["engine"].absent}
     alone = len(names) == 1
     row = nullcontext() if alone else st.container(horizontal=True, wrap=False, gap="xsmall")
     with row:
-        return {name: _control(FIELDS[name], offered) for name in names}
+        return {name: _control(FIELDS[name], offered, chosen) for name in names}
 
 
 def _folded(
-    group: str, rows: Rows, used: Collection[str], offered: Catalogues, unfolded: bool, idle: bool
+    group: str,
+    rows: Rows,
+    used: Collection[str],
+    offered: Catalogues,
+    chosen: Mapping[str, Any],
+    unfolded: bool,
+    idle: bool,
 ) -> dict[str, Any]:
     """A group behind a heading. While it is closed only rows that hold something are drawn."""
-    values = {name: FIELDS[name].default for row in rows for name in row}
+    values: dict[str, Any] = {name: FIELDS[name].absent for row in rows for name in row}
     texts = [customs.WEIGHTS] if group == SPECULATION else []
     keeps = carries([*(FIELDS[name].key for name in values), *texts])
     if not (keeps or any(name in used for name in values)):
@@ -342,7 +374,7 @@ def _folded(
         for row in rows if fold.open or keeps else ():
             with st.container():
                 if fold.open or carries(FIELDS[name].key for name in row):
-                    values |= _row(row, offered)
+                    values |= _row(row, offered, chosen)
         if texts and (fold.open or carries(texts)):
             customs.weights()
     return values
@@ -352,7 +384,7 @@ def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -
     """A group's name, and what of it the page does not use."""
     name = f"**{say(group)}**"
     if group == "Fidelity" and "fidelity" not in used and "tensor_parallel" in used:
-        return say("{group} · always operators on this page", group=name)
+        return say("{group} · operators at least on this page", group=name)
     fields = [field for row in rows for field in row]
     here = [inside(FIELDS[field].label) for field in fields if field in used]
     if len(here) == len(fields):

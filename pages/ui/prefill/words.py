@@ -41,7 +41,7 @@ def verdict(scenario: Scenario, reading: decode.StepTime) -> str:
         "{prompt} is read in **{time}** at {mfu} of the dense rate, {bound}",
         prompt=prompt,
         time=published.least(s, text.si(total, "s")),
-        mfu=text.percent(s.mfu),
+        mfu=text.percent(s.constants.mfu),
         bound=bound,
     )
     return text.sentence(read, leads)

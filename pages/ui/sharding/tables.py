@@ -149,7 +149,7 @@ def layouts(scenario: Scenario) -> None:
             say("Largest batch"): [row.max_batch for row in rows],
             say("Fits"): [row.fits for row in rows],
         },
-        lambda chosen: _settings(rows[chosen]),
+        lambda chosen: _settings(scenario, rows[chosen]),
         column_config=sortable.formats(
             {
                 say("Step (ms)"): "%.4g",
@@ -182,7 +182,8 @@ def _mark(row: candidates.LayoutRow, now: bool) -> str:
     return text.listed(word for word, is_so in marks if is_so)
 
 
-def _settings(row: candidates.LayoutRow) -> dict[str, Any]:
+def _settings(scenario: Scenario, row: candidates.LayoutRow) -> dict[str, Any]:
     """What a layout sets in the sidebar."""
     names = ("tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "kv_sharding")
-    return {**dict(zip(names, _widths(row), strict=True)), "fidelity": "operators"}
+    timed = sharding.with_links(scenario).fidelity
+    return {**dict(zip(names, _widths(row), strict=True)), "fidelity": timed}
