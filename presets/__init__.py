@@ -25,7 +25,7 @@ from presets.loader import (
     read_tables,
 )
 
-__all__ = ["PresetError", "chips", "formats", "load", "models"]
+__all__ = ["PresetError", "chips", "formats", "load", "measured", "models"]
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
