@@ -52,7 +52,7 @@ def test_public_rows_are_used_or_say_why_not() -> None:
         "chip m1-pro-14c is not known": 3, "chip m1-7c is not known": 2,
     }  # fmt: skip
     for one in table.rows:
-        assert one.source and one.reference and one.id and one.engine and one.kind in KINDS
+        assert one.source and one.reference and one.id and one.engine_name and one.kind in KINDS
     assert len({one.id for one in table.rows}) == len(table.rows)
 
 

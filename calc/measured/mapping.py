@@ -22,7 +22,7 @@ NEEDED = (
 # Means over a run: the scenario has the nearest whole.
 MEANS = ("batch", "context", "prompt", "output")
 _NUMBERS = ("seconds", "decode_steps", "prompts", "together")
-_TEXTS = ("kind", "id", "source", "reference", "date", "engine", "version")
+_TEXTS = ("kind", "id", "source", "reference", "date", "engine_name", "engine_version")
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Row:
         What the row and whoever published it are called, and where.
     date : str
         Year, or year and month, or day; empty if nobody says.
-    engine, version : str
+    engine_name, engine_version : str
         What ran it; empty if nobody says.
 
     Raises
@@ -73,8 +73,8 @@ class Row:
     source: str = ""
     reference: str = ""
     date: str = ""
-    engine: str = ""
-    version: str = ""
+    engine_name: str = ""
+    engine_version: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -86,6 +86,16 @@ class Row:
             raise RowError(say("a count is not a number or is negative"))
         if not self.decode_steps + self.prompts > 0:
             raise RowError(say("neither a decode step nor a prompt was timed"))
+
+    @property
+    def phase(self) -> str:
+        """What was timed, in the terms by which errors differ."""
+        if self.kind != "decode":
+            return {"static": "known_batch", "max": "throughput", "prefill": "prompt"}[self.kind]
+        if self.batch > 1:
+            return "batched"
+        # A token of one sequence is in one stage of a pipeline at a time.
+        return "single" if self.scenario.n_chips == self.scenario.pipeline else "sharded"
 
     @property
     def year(self) -> int | None:
