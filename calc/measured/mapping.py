@@ -100,7 +100,7 @@ def reading(plains: Iterable[Plain], catalogues: Catalogues, given: Plain | None
 def _number(name: str, value: Any) -> float:
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = math.nan
     if not math.isfinite(found) or isinstance(value, bool):
         raise RowError(say("{name} {value} is not a number", name=name, value=_short(value)))
