@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scenarios import FINE, scenario
 
 from calc import decode, prefill
-from calc.measured import KINDS, Row, RowError, mapped, parts, predicted, reading
+from calc.measured import KINDS, Row, RowError, mapped, parts, predicted, predictions, reading
 from presets import chips, formats, measured, models
 
 CATALOGUES = {"models": models, "chips": chips, "formats": formats}
@@ -102,8 +102,17 @@ def test_parts_add_up_to_what_is_predicted() -> None:
     one = row(decode_steps=100, prompts=1.0, together=32.0)
     found = parts(one, "operators")
     assert [part.times for part in found] == [100, 1]
-    total = sum(part.times * float(part.step.total) for part in found)
+    total = sum(float(part.times[0]) * float(part.step.total[0]) for part in found)
     assert predicted(one, "operators") == pytest.approx(total)
+
+
+@pytest.mark.parametrize("fidelity", ["bound", "operators"])
+def test_many_rows_are_predicted_as_each_alone(fidelity: str) -> None:
+    rows = measured.rows()
+    found = predictions(rows, fidelity)
+    assert (found > 0).all()
+    few = slice(None, None, 40)
+    assert found[few] == pytest.approx([predicted(one, fidelity) for one in rows[few]], rel=1e-12)
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan, math.inf])

@@ -1,14 +1,14 @@
 """Measurements: what was run and how long it took, and how long it should have taken.
 
 `mapped` makes a measurement of a plain row, `reading` of a whole table; `predicted` says what a
-fidelity gives for it.
+fidelity gives for it, `predictions` for many. `calc.measured.files` reads result files.
 """
 
 from calc.measured.mapping import Left, Plain, Reading, mapped, reading
-from calc.measured.prediction import Part, parts, predicted
+from calc.measured.prediction import Part, parts, predicted, predictions
 from calc.measured.row import KINDS, Row, RowError
 
 __all__ = [
     "KINDS", "Left", "Part", "Plain", "Reading", "Row", "RowError", "mapped", "parts", "predicted",
-    "reading",
+    "predictions", "reading",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,10 +22,32 @@ IDEAL = {"mfu": 1.0, "hop_latency": 1e-6}
 
 @dataclass(frozen=True)
 class Part:
-    """Work of one sort in a measured run: how often, and what it takes once."""
+    """Work of one sort in measured runs: how often, and what it takes once."""
 
-    times: float
+    times: Array
     step: StepTime
+
+
+@dataclass(frozen=True)
+class _Load:
+    """What was done in runs of one setting, an element each."""
+
+    batch: Array
+    context: Array
+    prompt: Array
+    decode_steps: Array
+    prompts: Array
+    together: Array
+    ride_along: bool
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> _Load:
+        counts = np.array([
+            [row.batch, row.context, row.scenario.prompt, row.decode_steps, row.prompts,
+             row.together]
+            for row in rows
+        ], dtype=float)  # fmt: skip
+        return cls(*counts.T, ride_along=rows[0].ride_along)
 
 
 def parts(row: Row, fidelity: str) -> list[Part]:
@@ -37,63 +60,88 @@ def parts(row: Row, fidelity: str) -> list[Part]:
     ----------
     F12.1.
     """
-    s = replace(row.scenario, fidelity=fidelity)
-    if fidelity in ("bound", "operators"):
-        s = replace(s, **IDEAL)
-    s = known.least(s)
-    found = []
-    if row.decode_steps:
-        found.append(Part(row.decode_steps * _stages(s), _step(s, row)))
-    if row.prompts and row.ride_along:
-        found.append(Part(row.prompts / prefill.concurrency(s), riding(s)))
-    elif row.prompts:
-        found.append(Part(row.prompts, together(s, row.together)))
-    return found
+    return _parts(_at(row.scenario, fidelity), _Load.of([row]))
 
 
 def predicted(row: Row, fidelity: str) -> float:
     """How long a measured run takes at a fidelity [s] (F12.1)."""
-    return float(sum(part.times * part.step.total for part in parts(row, fidelity)))
+    return float(_total(parts(row, fidelity))[0])
 
 
-def _step(s: Scenario, row: Row) -> StepTime:
-    return decode.step_time(s, batch=row.batch, context=row.context)
+def predictions(rows: Sequence[Row], fidelity: str) -> Array:
+    """`predicted` of many rows [s]; those of one setting are timed together."""
+    settings: dict[Hashable, list[int]] = {}
+    for place, row in enumerate(rows):
+        settings.setdefault(_setting(row), []).append(place)
+    found = np.empty(len(rows))
+    for places in settings.values():
+        alike = [rows[place] for place in places]
+        found[places] = _total(_parts(_at(alike[0].scenario, fidelity), _Load.of(alike)))
+    return found
 
 
-def _stages(s: Scenario) -> int:
-    # The bound counts all chips at work; a token of one sequence passes the stages one by one.
-    return s.pipeline if s.fidelity == "bound" else 1
+def _setting(row: Row) -> Hashable:
+    """What rows that are timed together have in common: all but lengths and counts."""
+    s = row.scenario
+    return (
+        id(s.model), id(s.chip), s.n_chips, id(s.weight_format), id(s.kv_format),
+        id(s.compute_format), s.tensor_parallel, s.attention_dp, s.expert_parallel, s.pipeline,
+        row.ride_along,
+    )  # fmt: skip
 
 
-def riding(s: Scenario) -> StepTime:
-    """The scenario's prompt read beside decoding: its FLOPs and the bytes of its messages."""
-    step = prefill.prompt_time(replace(s, hop_latency=0.0), known=0)
+def _at(s: Scenario, fidelity: str) -> Scenario:
+    ideal = IDEAL if fidelity in ("bound", "operators") else {}
+    return known.least(replace(s, fidelity=fidelity, **ideal))
+
+
+def _total(found: Sequence[Part]) -> Array:
+    return np.asarray(sum(part.times * part.step.total for part in found))
+
+
+def _parts(s: Scenario, load: _Load) -> list[Part]:
+    found = []
+    if load.decode_steps.any():
+        # The bound counts all chips at work; a token of one sequence passes the stages in turn.
+        stages = s.pipeline if s.fidelity == "bound" else 1
+        step = decode.step_time(s, batch=load.batch, context=load.context)
+        found.append(Part(load.decode_steps * stages, step))
+    if load.prompts.any():
+        if load.ride_along:
+            found.append(Part(load.prompts / prefill.concurrency(s), _riding(s, load.prompt)))
+        else:
+            found.append(Part(load.prompts, _together(s, load.prompt, load.together)))
+    return found
+
+
+def _riding(s: Scenario, prompt: Array) -> StepTime:
+    """A prompt read beside decoding: its FLOPs and the bytes of its messages."""
+    step = prefill.prompt_time(replace(s, hop_latency=0.0), prompt, known=0)
     none = np.zeros(())
     beside = tuple(replace(operator, moved=none) for operator in step.work.operators)
     return replace(step, work=Work(beside, step.work.transfers, none))
 
 
-def together(s: Scenario, prompts: float) -> StepTime:
-    """So many of the scenario's prompts that share one read of the weights and each wait.
+def _together(s: Scenario, prompt: Array, prompts: Array) -> StepTime:
+    """So many prompts that share one read of the weights and each wait.
 
     Of routed experts those that one prompt wants are read.
     """
-    step = prefill.prompt_time(s, known=0)
-    if prompts == 1:
-        return step
+    step = prefill.prompt_time(s, prompt, known=0)
     more = prompts - 1
-    sent = prefill.prompt_time(replace(s, hop_latency=0.0), known=0).work.transfers
-    own = s.model.kv_bytes(s.prompt, s.kv_format) / s.n_chips
-    work = step.work
+    sent = prefill.prompt_time(replace(s, hop_latency=0.0), prompt, known=0).work.transfers
+    # At the bound weights and cache are one operator.
+    own = s.model.kv_bytes(prompt, s.kv_format) / s.n_chips if s.fidelity == "bound" else 0.0
     operators = tuple(
         replace(
             operator,
-            # At the bound weights and cache are one operator.
-            moved=operator.moved
-            + more * (operator.moved if operator.cache else own if s.fidelity == "bound" else 0.0),
+            moved=operator.moved + more * (operator.moved if operator.cache else own),
             done=operator.done * prompts,
         )
-        for operator in work.operators
+        for operator in step.work.operators
     )
-    transfers = {name: time + more * sent[name] for name, time in work.transfers.items()}
-    return replace(step, work=replace(work, operators=operators, transfers=transfers))
+    transfers = {
+        name: time + more * sent[name] if name in sent else time
+        for name, time in step.work.transfers.items()
+    }
+    return replace(step, work=replace(step.work, operators=operators, transfers=transfers))
