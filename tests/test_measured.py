@@ -6,13 +6,25 @@ import math
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenarios import FINE, scenario
 
-from calc import decode, prefill
-from calc.measured import KINDS, Row, RowError, mapped, parts, predicted, predictions, reading
+from calc import decode, metrics, prefill
+from calc.measured import (
+    KINDS,
+    Agreement,
+    Row,
+    RowError,
+    explained,
+    mapped,
+    parts,
+    predicted,
+    predictions,
+    reading,
+)
 from presets import chips, formats, measured, models
 
 CATALOGUES = {"models": models, "chips": chips, "formats": formats}
@@ -73,6 +85,7 @@ def test_a_step_is_that_of_the_scenario_at_its_mean_batch_and_context() -> None:
     assert predicted(between, "bound") < predicted(row(), "bound")
 
 
+@settings(max_examples=40)
 @given(
     fidelity=st.sampled_from(["bound", "operators"]),
     prompt=st.integers(1, 50_000),
@@ -152,3 +165,40 @@ def test_what_a_row_does_not_say_is_taken_from_what_is_given() -> None:
     assert (one.scenario.batch, one.scenario.context) == (11, 438)
     assert one.tokens_per_second == pytest.approx(1070)
     assert one.year is None and replace(one, date="2025-02").year == 2025
+
+
+def test_agreement_is_of_the_error_and_of_measured_over_predicted() -> None:
+    rows = [replace(row(), seconds=seconds, source=str(i)) for i, seconds in enumerate((1, 2, 4))]
+    found = Agreement.of(rows, np.array([1.0, 1.0, 1.0]))
+    assert (found.rows, found.sources, found.middle) == (3, 3, 2)
+    assert found.median == pytest.approx(0.5) and found.worst == pytest.approx(0.7)
+    assert (found.low, found.high) == (pytest.approx(1.2), pytest.approx(3.6))
+    assert math.isnan(Agreement.of([], np.array([])).median)
+
+
+@settings(max_examples=30)
+@given(slower=st.floats(1.0, 20.0), fidelity=st.sampled_from(["bound", "operators"]))
+def test_either_constant_explains_a_step_that_is_longer(slower: float, fidelity: str) -> None:
+    s = scenario("llama-3-8b", "h100-sxm", n_chips=1, fidelity=fidelity, batch=8)
+    fine = replace(s, fidelity="operators")
+    seconds = slower * float(decode.step_time(fine).total)
+    own = explained(s, seconds)
+    assert own.times_bound == pytest.approx(seconds / float(
+        decode.step_time(replace(s, fidelity="bound")).total))  # fmt: skip
+    lost = replace(fine, layer_overhead=min(own.layer_overhead, 1e-3))
+    if own.layer_overhead <= 1e-3:
+        assert float(decode.step_time(lost).total) == pytest.approx(seconds)
+    if own.bandwidth_efficiency >= 0.1:
+        kept = replace(fine, bandwidth_efficiency=own.bandwidth_efficiency)
+        assert float(decode.step_time(kept).total) == pytest.approx(seconds)
+    step = decode.step_time(fine)
+    assert own.mbu == pytest.approx(float(metrics.mbu(s, step)) / slower)
+    assert own.mfu == pytest.approx(float(metrics.mfu(s, step)) / slower)
+
+
+def test_a_step_below_the_bound_has_no_constant() -> None:
+    own = explained(FINE, 1e-3)
+    assert own.times_bound < 1
+    assert math.isnan(own.layer_overhead) and math.isnan(own.bandwidth_efficiency)
+    with pytest.raises(RowError):
+        explained(FINE, math.nan)
