@@ -27,6 +27,7 @@ PAGES = (
     "serving",
     "speculative",
     "compare",
+    "measured",
     "about",
 )
 

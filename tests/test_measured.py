@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scenarios import FINE, scenario
 
 from calc import decode, metrics, prefill
+from calc.engine import PHASES
 from calc.measured import (
     KINDS,
     Agreement,
@@ -66,6 +67,9 @@ def test_public_rows_are_used_or_say_why_not() -> None:
     for one in table.rows:
         assert one.source and one.reference and one.id and one.engine_name and one.kind in KINDS
     assert len({one.id for one in table.rows}) == len(table.rows)
+    assert {one.engine_name for one in table.rows} == {*measured.ENGINES}
+    assert {str(one.year) for one in table.rows} - {"None"} == {*measured.YEARS}
+    assert {one.phase for one in table.rows} == {*PHASES}
 
 
 def test_predictions_are_those_of_an_independent_implementation() -> None:
@@ -177,28 +181,30 @@ def test_agreement_is_of_the_error_and_of_measured_over_predicted() -> None:
 
 
 @settings(max_examples=30)
-@given(slower=st.floats(1.0, 20.0), fidelity=st.sampled_from(["bound", "operators"]))
-def test_either_constant_explains_a_step_that_is_longer(slower: float, fidelity: str) -> None:
-    s = scenario("llama-3-8b", "h100-sxm", n_chips=1, fidelity=fidelity, batch=8)
-    fine = replace(s, fidelity="operators")
-    seconds = slower * float(decode.step_time(fine).total)
+@given(slower=st.floats(1.0, 20.0), chip=st.sampled_from(["h100-sxm", "trainium3"]))
+def test_either_constant_explains_a_step_that_is_longer(slower: float, chip: str) -> None:
+    s = scenario("llama-3-8b", chip, n_chips=1, batch=8, context=4000)
+    bare = replace(s, fidelity="calibrated", kernel_time=0.0)
+    seconds = slower * float(decode.step_time(bare).total)
     own = explained(s, seconds)
-    assert own.times_bound == pytest.approx(seconds / float(
-        decode.step_time(replace(s, fidelity="bound")).total))  # fmt: skip
-    lost = replace(fine, layer_overhead=min(own.layer_overhead, 1e-3))
-    if own.layer_overhead <= 1e-3:
-        assert float(decode.step_time(lost).total) == pytest.approx(seconds)
+    assert own.fidelity == ("calibrated" if chip == "h100-sxm" else "operators")
+    of = replace(s, fidelity=own.fidelity)
+    assert own.expected == pytest.approx(float(decode.step_time(of).total))
+    bound = decode.step_time(s)
+    assert own.times_bound == pytest.approx(seconds / float(bound.total))
+    assert own.mbu == pytest.approx(float(metrics.mbu(s, bound)) / own.times_bound)
+    assert own.mfu == pytest.approx(float(metrics.mfu(s, bound)) / own.times_bound)
+    if own.kernel_time <= 5e-4:
+        waiting = replace(of, kernel_time=own.kernel_time)
+        assert float(decode.step_time(waiting).total) == pytest.approx(seconds)
     if own.bandwidth_efficiency >= 0.1:
-        kept = replace(fine, bandwidth_efficiency=own.bandwidth_efficiency)
+        kept = replace(of, bandwidth_efficiency=own.bandwidth_efficiency)
         assert float(decode.step_time(kept).total) == pytest.approx(seconds)
-    step = decode.step_time(fine)
-    assert own.mbu == pytest.approx(float(metrics.mbu(s, step)) / slower)
-    assert own.mfu == pytest.approx(float(metrics.mfu(s, step)) / slower)
 
 
 def test_a_step_below_the_bound_has_no_constant() -> None:
     own = explained(FINE, 1e-3)
     assert own.times_bound < 1
-    assert math.isnan(own.layer_overhead) and math.isnan(own.bandwidth_efficiency)
+    assert math.isnan(own.kernel_time) and math.isnan(own.bandwidth_efficiency)
     with pytest.raises(RowError):
         explained(FINE, math.nan)

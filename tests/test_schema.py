@@ -48,6 +48,8 @@ MEANINGS: dict[str, tuple[str, float | str]] = {
     "hm": ("host_memory", 64), "pfx": ("prefix", "none"), "aff": ("affinity", "on"),
     "str": ("streaming", "on"), "tl": ("ttft_limit", 5.0), "lang": ("language", "en"),
     "view": ("view", "explore"), "slide": ("slide", "decode"),
+    "mk": ("rows_class", "all"), "me": ("rows_engine", "all"), "mc": ("rows_chip", "all"), "mm": ("rows_model", "all"),
+    "mp": ("rows_phase", "all"), "my": ("rows_year", "all"),
 }  # fmt: skip
 
 

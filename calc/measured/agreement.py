@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,3 +47,26 @@ class Agreement:
         median, worst = np.percentile(error, [50, 90])
         low, middle, high = np.percentile(measured / predicted, [10, 50, 90])
         return cls(len(rows), sources, *(float(one) for one in (median, worst, low, middle, high)))
+
+    def outside(self, measured: Array, predicted: Array) -> Sequence[int]:
+        """Places of what lies outside 10 to 90 %, the farthest from the middle first."""
+        ratio = measured / predicted
+        away = np.abs(np.log(ratio / self.middle))
+        beyond = (ratio < self.low) | (ratio > self.high)
+        return [int(at) for at in np.argsort(-away, kind="stable") if beyond[at]]
+
+
+def by(
+    feature: Callable[[Row], str], rows: Sequence[Row], predicted: Mapping[str, Array]
+) -> dict[str, dict[str, Agreement]]:
+    """How far several predictions, by their names, are from rows of each feature."""
+    groups: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        groups.setdefault(feature(row), []).append(place)
+    return {
+        name: {
+            which: Agreement.of([rows[at] for at in places], times[places])
+            for which, times in predicted.items()
+        }
+        for name, places in groups.items()
+    }

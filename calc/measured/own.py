@@ -12,7 +12,7 @@ from calc import decode, known, metrics
 from calc.decode import StepTime
 from calc.layout import Layout
 from calc.measured.row import RowError
-from calc.scenario import Scenario
+from calc.scenario import Scenario, class_of
 from calc.words import say
 
 Array = NDArray[np.float64]
@@ -24,24 +24,28 @@ class Own:
 
     Parameters
     ----------
-    seconds, bound, operators : float
-        The step as it was measured, and at both fidelities with nothing lost in kernels [s].
+    seconds, bound, expected : float
+        The step as it was measured, at the bound, and as engines take it, which is that of the
+        operators where the chip has no class [s].
+    fidelity : str
+        That of what is expected: ``calibrated`` or ``operators``.
     mbu, mfu : float
         What it uses of memory's and of the chips' speed [share].
     bandwidth_efficiency : float
-        Share of the memory bandwidth that would explain it alone; nan if no share would.
-    layer_overhead : float
-        Time lost in each layer that would explain it alone [s]; nan if it is no longer than the
-        operators' time.
+        Share of the memory bandwidth that would explain it, all else as expected; nan if none
+        would.
+    kernel_time : float
+        Time of each kernel that would, all else as expected [s]; nan if it would be negative.
     """
 
     seconds: float
     bound: float
-    operators: float
+    expected: float
+    fidelity: str
     mbu: float
     mfu: float
     bandwidth_efficiency: float
-    layer_overhead: float
+    kernel_time: float
 
     @property
     def times_bound(self) -> float:
@@ -68,26 +72,21 @@ def explained(scenario: Scenario, seconds: float) -> Own:
         raise RowError(say("{seconds} s is not a time", seconds=seconds))
     s = known.least(scenario)
     textbook = decode.step_time(replace(s, fidelity="bound"))
-    # All else that a scenario loses stays: one constant explains the rest.
-    fine = replace(s, fidelity="operators", bandwidth_efficiency=1.0, layer_overhead=0.0)
-    step = decode.step_time(fine)
-    least = float(step.total)
+    classed = class_of(s.chip, "calibrated", s.engine)
+    s = known.least(replace(s, fidelity="calibrated" if classed else "operators"))
     scaled = float(textbook.total) / seconds
-    lost = seconds - least
+    bare = float(decode.step_time(replace(s, kernel_time=0.0)).total)
+    each = (seconds - bare) / (s.model.kernels * float(Layout.of(s).rounds))
     return Own(
         seconds,
         float(textbook.total),
-        least,
+        float(decode.step_time(s).total),
+        s.fidelity,
         float(metrics.mbu(s, textbook)) * scaled,
         float(metrics.mfu(s, textbook)) * scaled,
-        _share(step, seconds),
-        lost / _layers(fine) if lost >= 0 else math.nan,
+        _share(decode.step_time(replace(s, bandwidth_efficiency=1.0)), seconds),
+        each if each >= 0 else math.nan,
     )
-
-
-def _layers(fine: Scenario) -> float:
-    """How many layers a step passes, once for each of its rounds."""
-    return fine.model.layers * float(Layout.of(fine).rounds)
 
 
 def _share(step: StepTime, seconds: float) -> float:

@@ -89,7 +89,7 @@ class Row:
 
     @property
     def phase(self) -> str:
-        """What was timed, in the terms by which errors differ."""
+        """What was timed, one of `calc.engine.PHASES`."""
         if self.kind != "decode":
             return {"static": "known_batch", "max": "throughput", "prefill": "prompt"}[self.kind]
         if self.batch > 1:

@@ -20,6 +20,13 @@ from calc.measured import Reading, Row, reading
 from presets import chips, formats, models
 from presets.loader import PresetError
 
+# What ran them, and when they were published: known without reading them.
+ENGINES = (
+    "vLLM", "SGLang", "TensorRT-LLM", "llama.cpp", "gpt-fast", "LMDeploy", "TGI", "MLC", "MLX",
+    "exllama", "JetStream", "Gaudi", "Neuron", "DeepSeek", "tt-metal",
+)  # fmt: skip
+YEARS = ("2026", "2025", "2024", "2023")
+
 HERE = Path(__file__).parent
 
 

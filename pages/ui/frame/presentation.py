@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import overload
 
-from calc.fields import Field, Option, Quantity
+from calc.engine import PHASES
+from calc.fields import Choice, Field, Option, Quantity
 from calc.scenario import SCHEMA
 from calc.serving import asked
 from calc.words import marked
 from pages.ui.frame.page import named, pages
+from presets import chips, measured
 
 
 class _Slides(Sequence[str]):
@@ -60,8 +62,29 @@ SAMPLING = (TEMPERATURE, TOP_K, TOP_P)
 _AT = 1 + [field.name for field in SCHEMA].index("cost_ratio")
 SETTINGS: tuple[Field, ...] = (*SCHEMA[:_AT], *SAMPLING, *SCHEMA[_AT:])
 
+# Which public measurements are shown.
+EVERY = "all"
+CLASSES = tuple(dict.fromkeys(one.id for chip in chips.values() for one in chip.engines.values()))
+ROWS = (
+    Option("mk", marked("Class"), EVERY,
+           marked("Family of chips and kind of engine that calibrated times go by."),
+           (EVERY, *CLASSES), name="rows_class"),
+    Option("me", marked("Engine"), EVERY, marked("What served or benchmarked the model."),
+           (EVERY, *measured.ENGINES), name="rows_engine"),
+    Choice("mc", marked("Chip"), EVERY, marked("What it ran on."), "chips", none=EVERY,
+           name="rows_chip"),
+    Choice("mm", marked("Model"), EVERY, marked("What was run."), "models", none=EVERY,
+           name="rows_model"),
+    Option("mp", marked("Phase"), EVERY,
+           marked("What was timed: a step of one sequence on one chip or on several, of a batch, "
+                  "a known batch to its end, the most tokens per second, a prompt alone."),
+           (EVERY, *PHASES), name="rows_phase"),
+    Option("my", marked("Year"), EVERY, marked("When it was published."),
+           (EVERY, *measured.YEARS), name="rows_year"),
+)  # fmt: skip
+
 # What a pin leaves out: it keeps the setting, not the way of looking at it.
-VIEWING = (LANGUAGE, VIEW, SLIDE)
+VIEWING = (LANGUAGE, VIEW, SLIDE, *ROWS)
 
 # All that a link of the app carries.
 FIELDS: tuple[Field, ...] = (*SETTINGS, *asked.FIELDS, *VIEWING)

@@ -1,0 +1,68 @@
+"""The public measurements and what each fidelity predicts, read and computed once a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calc.measured import Left, Row, predictions
+from presets import measured
+
+Array = NDArray[np.float64]
+
+
+def rows() -> Sequence[Row]:
+    """All that can be mapped."""
+    return measured.rows()
+
+
+def left() -> Sequence[Left]:
+    """What cannot, and why."""
+    return measured.table().left
+
+
+@cache
+def seconds() -> Array:
+    """What was measured [s]."""
+    return np.array([row.seconds for row in rows()])
+
+
+@cache
+def batches() -> Array:
+    """Mean batches [sequence]."""
+    return np.array([row.batch for row in rows()])
+
+
+@cache
+def predicted(fidelity: str) -> Array:
+    """What a fidelity predicts [s]."""
+    return predictions(rows(), fidelity)
+
+
+@cache
+def told() -> Sequence[str]:
+    """Each row in a line, in terms that are the same in every language."""
+    return [
+        f"{row.id}: {s.model.id}, {s.n_chips} × {s.chip.id}, {row.batch:g} × {row.context:,.0f}"
+        f"<br>{row.source} {row.date}".replace("&", "&amp;")
+        for row in rows()
+        for s in [row.scenario]
+    ]
+
+
+@cache
+def features() -> Mapping[str, NDArray[np.str_]]:
+    """What filters look at, by the names of their fields."""
+    found = rows()
+    classes = [row.scenario.chip.engine_class(row.scenario.engine) for row in found]
+    return {
+        "rows_class": np.array([one.id if one else "" for one in classes]),
+        "rows_engine": np.array([row.engine_name for row in found]),
+        "rows_chip": np.array([row.scenario.chip.id for row in found]),
+        "rows_model": np.array([row.scenario.model.id for row in found]),
+        "rows_phase": np.array([row.phase for row in found]),
+        "rows_year": np.array([str(row.year) for row in found]),
+    }

@@ -1,0 +1,78 @@
+"""The tables of the Measured page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calc.engine import PHASES
+from calc.measured import by
+from calc.words import say
+from pages.ui.measured import public, words
+from pages.ui.measured.view import MeasuredView
+from pages.ui.writing import tables, text
+
+# Of what lies outside the band the farthest.
+MOST = 40
+FIDELITIES = ("bound", "operators", "calibrated")
+
+
+def by_phase(view: MeasuredView) -> str:
+    """Errors of each fidelity by what was timed."""
+    predicted = {name: view.predicted_at(name) for name in FIDELITIES}
+    found = by(lambda row: row.phase, view.rows, predicted)
+    head = [say("What was timed"), say("Rows / sources")]
+    head += [say("Error, {fidelity}", fidelity=say(words.CALLED[name])) for name in FIDELITIES]
+    shown = view.scenario.fidelity
+    head += [say("Measured over {fidelity}, 10 to 90 %", fidelity=say(words.CALLED[shown]))]
+    rows = []
+    for phase, label in PHASES.items():
+        if phase in found:
+            fine = found[phase][shown]
+            rows.append(
+                [say(label), f"{text.count(fine.rows)} / {fine.sources}",
+                 *(words.errors(found[phase][name]) for name in FIDELITIES),
+                 f"{text.significant(fine.low)}–{text.significant(fine.high)}"]
+            )  # fmt: skip
+    return tables.markdown(head, rows, " rrrrr")
+
+
+def by_source(view: MeasuredView) -> dict[str, list[Any]]:
+    """Errors of each fidelity by who published, and where: columns of figures."""
+    predicted = {name: view.predicted_at(name) for name in FIDELITIES}
+    found = by(lambda row: row.source, view.rows, predicted)
+    first = {row.source: row for row in reversed(view.rows)}
+    columns: dict[str, list[Any]] = {
+        say("Source"): list(found),
+        say("Rows"): [one["operators"].rows for one in found.values()],
+    }
+    for name in FIDELITIES:
+        called = say(words.CALLED[name])
+        columns[say("{fidelity}: median error (%)", fidelity=called)] = [
+            100 * one[name].median for one in found.values()
+        ]
+        columns[say("{fidelity}: nine in ten (%)", fidelity=called)] = [
+            100 * one[name].worst for one in found.values()
+        ]
+    columns[say("Date")] = [first[source].date for source in found]
+    columns[say("Where")] = [first[source].reference for source in found]
+    return columns
+
+
+def outside(view: MeasuredView) -> dict[str, list[Any]]:
+    """Rows outside the band, the farthest first, with a cause where one is known."""
+    found = [(view.rows[at], float(view.seconds[at] / view.predicted[at])) for at in view.outside]
+    shown = found[:MOST]
+    return {
+        say("Row"): [row.id for row, _ in shown],
+        say("What was run"): [words.described(row) for row, _ in shown],
+        say("Engine"): [row.engine_name for row, _ in shown],
+        say("Measured over predicted"): [ratio for _, ratio in shown],
+        say("Cause"): [words.cause(row, ratio) for row, ratio in shown],
+        say("Source"): [row.source for row, _ in shown],
+    }
+
+
+def left() -> str:
+    """What could not be mapped to presets, and why."""
+    rows = [[one.name, text.plain(one.reason)] for one in public.left()]
+    return tables.markdown([say("Row"), say("Why not")], rows)
