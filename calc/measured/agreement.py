@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,16 +57,16 @@ class Agreement:
 
 
 def by(
-    feature: Callable[[Row], str], rows: Sequence[Row], predicted: Mapping[str, Array]
+    features: Sequence[str], rows: Sequence[Row], predicted: Mapping[str, Array]
 ) -> dict[str, dict[str, Agreement]]:
-    """How far several predictions, by their names, are from rows of each feature."""
+    """How far several predictions, by their names, are from the rows of each feature."""
     groups: dict[str, list[int]] = {}
-    for place, row in enumerate(rows):
-        groups.setdefault(feature(row), []).append(place)
+    for place, feature in enumerate(features):
+        groups.setdefault(feature, []).append(place)
     return {
-        name: {
-            which: Agreement.of([rows[at] for at in places], times[places])
-            for which, times in predicted.items()
+        feature: {
+            name: Agreement.of([rows[at] for at in places], times[places])
+            for name, times in predicted.items()
         }
-        for name, places in groups.items()
+        for feature, places in groups.items()
     }

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calc.measured import Left, Row, predictions
+from calc.measured import Agreement, Left, Row, by, predictions
 from presets import measured
 
 Array = NDArray[np.float64]
+# What filters ask for: a name of `features` and its value each.
+Wanted = tuple[tuple[str, str], ...]
+
+FIDELITIES = ("bound", "operators", "calibrated")
 
 
 def rows() -> Sequence[Row]:
@@ -65,4 +69,25 @@ def features() -> Mapping[str, NDArray[np.str_]]:
         "rows_model": np.array([row.scenario.model.id for row in found]),
         "rows_phase": np.array([row.phase for row in found]),
         "rows_year": np.array([str(row.year) for row in found]),
+        "source": np.array([row.source for row in found]),
     }
+
+
+@lru_cache(maxsize=256)
+def places(wanted: Wanted) -> NDArray[np.intp]:
+    """Where the rows stand that are of all that is wanted."""
+    kept = np.ones(len(rows()), dtype=bool)
+    for name, value in wanted:
+        kept &= features()[name] == value
+    return np.flatnonzero(kept)
+
+
+@lru_cache(maxsize=256)
+def errors(feature: str, wanted: Wanted) -> Mapping[str, Mapping[str, Agreement]]:
+    """How far each fidelity is from those rows, by a feature's values."""
+    found = places(wanted)
+    return by(
+        features()[feature][found].tolist(),
+        [rows()[place] for place in found],
+        {fidelity: predicted(fidelity)[found] for fidelity in FIDELITIES},
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from calc.engine import PHASES
-from calc.measured import by
 from calc.words import say
 from pages.ui.measured import public, words
 from pages.ui.measured.view import MeasuredView
@@ -13,15 +12,15 @@ from pages.ui.writing import tables, text
 
 # Of what lies outside the band the farthest.
 MOST = 40
-FIDELITIES = ("bound", "operators", "calibrated")
 
 
 def by_phase(view: MeasuredView) -> str:
     """Errors of each fidelity by what was timed."""
-    predicted = {name: view.predicted_at(name) for name in FIDELITIES}
-    found = by(lambda row: row.phase, view.rows, predicted)
+    found = view.errors("rows_phase")
     head = [say("What was timed"), say("Rows / sources")]
-    head += [say("Error, {fidelity}", fidelity=say(words.CALLED[name])) for name in FIDELITIES]
+    head += [
+        say("Error, {fidelity}", fidelity=say(words.CALLED[name])) for name in public.FIDELITIES
+    ]
     shown = view.scenario.fidelity
     head += [say("Measured over {fidelity}, 10 to 90 %", fidelity=say(words.CALLED[shown]))]
     rows = []
@@ -30,7 +29,7 @@ def by_phase(view: MeasuredView) -> str:
             fine = found[phase][shown]
             rows.append(
                 [say(label), f"{text.count(fine.rows)} / {fine.sources}",
-                 *(words.errors(found[phase][name]) for name in FIDELITIES),
+                 *(words.errors(found[phase][name]) for name in public.FIDELITIES),
                  f"{text.significant(fine.low)}–{text.significant(fine.high)}"]
             )  # fmt: skip
     return tables.markdown(head, rows, " rrrrr")
@@ -38,14 +37,13 @@ def by_phase(view: MeasuredView) -> str:
 
 def by_source(view: MeasuredView) -> dict[str, list[Any]]:
     """Errors of each fidelity by who published, and where: columns of figures."""
-    predicted = {name: view.predicted_at(name) for name in FIDELITIES}
-    found = by(lambda row: row.source, view.rows, predicted)
+    found = view.errors("source")
     first = {row.source: row for row in reversed(view.rows)}
     columns: dict[str, list[Any]] = {
         say("Source"): list(found),
         say("Rows"): [one["operators"].rows for one in found.values()],
     }
-    for name in FIDELITIES:
+    for name in public.FIDELITIES:
         called = say(words.CALLED[name])
         columns[say("{fidelity}: median error (%)", fidelity=called)] = [
             100 * one[name].median for one in found.values()

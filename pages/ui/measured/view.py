@@ -23,18 +23,19 @@ class MeasuredView(View):
     """Public measurements that the filters keep, and what the scenario's fidelity predicts."""
 
     @cached_property
-    def wanted(self) -> Mapping[str, str]:
-        """What the filters ask for, by the names of their fields; those that take all left out."""
-        asked = {field.name: str(self.chosen(field.key, EVERY)) for field in ROWS}
-        return {name: value for name, value in asked.items() if value != EVERY}
+    def wanted(self) -> public.Wanted:
+        """What the filters ask for; those that take all left out."""
+        asked = ((field.name, str(self.chosen(field.key, EVERY))) for field in ROWS)
+        return tuple((name, value) for name, value in asked if value != EVERY)
 
     @cached_property
     def places(self) -> Places:
         """Where the rows stand that are shown."""
-        kept = np.ones(len(public.rows()), dtype=bool)
-        for name, value in self.wanted.items():
-            kept &= public.features()[name] == value
-        return np.flatnonzero(kept)
+        return public.places(self.wanted)
+
+    def errors(self, feature: str) -> Mapping[str, Mapping[str, Agreement]]:
+        """How far each fidelity is from them, by a feature's values."""
+        return public.errors(feature, self.wanted)
 
     @cached_property
     def rows(self) -> Sequence[Row]:
@@ -64,11 +65,7 @@ class MeasuredView(View):
     @cached_property
     def predicted(self) -> Array:
         """What the scenario's fidelity predicts [s]."""
-        return self.predicted_at(self.scenario.fidelity)
-
-    def predicted_at(self, fidelity: str) -> Array:
-        """What a fidelity predicts [s]."""
-        return public.predicted(fidelity)[self.places]
+        return public.predicted(self.scenario.fidelity)[self.places]
 
     @cached_property
     def agreement(self) -> Agreement:
