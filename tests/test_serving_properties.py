@@ -64,6 +64,11 @@ DEPLOYMENTS: list[Any] = [
     *BATCHINGS,
     serving.Colocated(serving.Continuous(8), 3, affinity=False),
     serving.Colocated(serving.ChunkedPrefill(8, budget=64), 2),
+    serving.Colocated(serving.Continuous(4), 3, routing=serving.LeastTokens()),
+    serving.Colocated(
+        serving.ChunkedPrefill(8, budget=32, groups=2), 2, routing=serving.LeastRequests()
+    ),
+    serving.Colocated(serving.Static(5), 2, False, serving.PrefixAware()),
     serving.Disaggregated(2, 1, 1e9, batching=serving.Continuous(8)),
     serving.Disaggregated(1, 2, 1e8, streaming=False, batching=serving.Continuous(8)),
 ]
@@ -84,7 +89,7 @@ class Watch:
                 watch.seen.append(self)
                 before = 0.0
                 for event in super().run():
-                    assert self.now >= before
+                    assert self.due >= self.now >= before
                     before = self.now
                     watch.check(self)
                     yield event

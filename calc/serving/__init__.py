@@ -21,6 +21,7 @@ from calc.serving.lengths import Constant, Exponential, Lognormal, Mix, Uniform
 from calc.serving.policies import ChunkedPrefill, Continuous, Dynamic, Static
 from calc.serving.pool import Contiguous, Paged, Recompute, Reject, Swap
 from calc.serving.prefix import HostMemory, SpareMemory
+from calc.serving.routing import InTurn, LeastRequests, LeastTokens, PrefixAware
 from calc.serving.run import Intervals, MemoryUse, Run
 from calc.serving.service import (
     Limits,
@@ -54,7 +55,10 @@ __all__ = [
     "Exponential",
     "Fate",
     "HostMemory",
+    "InTurn",
     "Intervals",
+    "LeastRequests",
+    "LeastTokens",
     "Limits",
     "LoadPoint",
     "Lognormal",
@@ -62,6 +66,7 @@ __all__ = [
     "Mix",
     "Paged",
     "Poisson",
+    "PrefixAware",
     "Recompute",
     "Reject",
     "Run",

@@ -45,7 +45,7 @@ class Batch:
         # Sequences alone need no weights: a product less for each question.
         self._wide = 0
         self._idle_share = 0.0
-        self._total = 0
+        self._total = self._written = 0
         self.doubled = 0
         self._base = np.zeros(16, dtype=np.int64)
         self._width = np.zeros(16, dtype=np.int64)
@@ -55,6 +55,11 @@ class Batch:
     def __len__(self) -> int:
         """Slots in use."""
         return self.size + self.idle
+
+    @property
+    def left(self) -> int:
+        """Tokens still to be made [token]."""
+        return self._written - self.size * self.step
 
     def join(self, task: Task) -> None:
         """Add a sequence that has its cache and its first token."""
@@ -71,6 +76,7 @@ class Batch:
         self.size += task.width
         self._wide += task.width > 1
         self._total += task.width * (task.context - self.step)
+        self._written += task.width * task.end
         self.doubled += self._doubled(task)
         heapq.heappush(self._ends, (task.end, task.ticket, task))
 
@@ -87,6 +93,7 @@ class Batch:
         self.size -= task.width
         self._wide -= task.width > 1
         self._total -= task.width * base
+        self._written -= task.width * task.end
         self.doubled -= self._doubled(task)
         task.ticket = 0
         if idle:
@@ -166,9 +173,10 @@ class Batch:
                 high = middle
         return self.busy(low) + (steps - low) * links
 
-    def elapsed_beside(self, chunks: Sequence[tuple[int, int]]) -> float:
-        """Time of one step that takes chunks of prompts along [s]."""
-        busy, links = self.clock.chunks(len(self), chunks)
+    def elapsed_beside(self, groups: Sequence[Sequence[tuple[int, int]]]) -> float:
+        """Time of one step that takes chunks of prompts along, by group [s]."""
+        added = [self.clock.chunks(len(self), chunks) for chunks in groups]
+        busy, links = (max(each) for each in zip(*added, strict=True))
         return self.clock.together(self.busy(1) + busy, self.clock.links[len(self)] + links)
 
     def steps_until(self, time: float, most: int) -> int:

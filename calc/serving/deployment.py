@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-
+from calc.scenario import Scenario
 from calc.serving.clock import Clock
-from calc.serving.errors import positive, whole
+from calc.serving.errors import ServingError, positive, whole
+from calc.serving.fleet import Fleet
 from calc.serving.log import Log, Use
 from calc.serving.policies import Batching, Continuous
-from calc.serving.pool import Footprint, Relief
+from calc.serving.pool import Footprint, Memory, Relief
 from calc.serving.prefix import NoPrefixes, PrefixCache
+from calc.serving.readers import Readers
 from calc.serving.replica import Replica
+from calc.serving.routing import InTurn, Routing
 from calc.serving.store import Store
-from calc.serving.task import Fate, State, Task
+from calc.serving.task import Task
 from calc.serving.traffic import Traffic
 from calc.words import marked, say
 
-MOST_REPLICAS = 64
+MOST_REPLICAS = 1024
 
 
 @dataclass(frozen=True)
@@ -30,28 +32,24 @@ class Floor:
 
     clock: Clock
     footprint: Footprint
+    memory: Memory
     relief: Relief
     prefix: PrefixCache | None
     traffic: Traffic
     tasks: Sequence[Task]
     log: Log
-    uses: list[Use]
     replicas: list[Replica]
 
-    def serve(
-        self, name: str, batching: Batching, number: int, tasks: Sequence[Task]
-    ) -> Iterator[None]:
-        """Let one replica, of a name and a number, serve its requests."""
-        use = Use(name, self.footprint.total)
-        self.uses.append(use)
+    def open(self, names: Sequence[str], batching: Batching, first: int = 0) -> list[Replica]:
+        """Replicas of such names, the first of them of a number."""
         system = self.traffic.system
-        prefixes = self.prefix.open(self.footprint, system) if self.prefix else NoPrefixes()
-        store = Store(self.footprint, prefixes)
-        replica = Replica(self.clock, store, batching, self.relief, tasks, self.log, use, number)
-        self.replicas.append(replica)
-        for task in tasks:
-            self.log.replica[task.request] = number
-        yield from replica.run()
+        for number, name in enumerate(names, first):
+            prefixes = self.prefix.open(self.footprint, system) if self.prefix else NoPrefixes()
+            store, use = Store(self.footprint, prefixes), Use(name, self.footprint.total)
+            self.replicas.append(
+                Replica(self.clock, store, batching, self.relief, self.log, use, number)
+            )
+        return self.replicas
 
 
 @runtime_checkable
@@ -68,7 +66,11 @@ class Deployment(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the replicas by number, of the scenario's chips each."""
+        """Of the replicas by number."""
+
+    @property
+    def reader(self) -> Scenario | None:
+        """One of those that only read prompts, where it is not the scenario that is simulated."""
 
     def serve(self, floor: Floor) -> Iterator[None]:
         """Serve all requests; yields after every event."""
@@ -78,13 +80,15 @@ class Deployment(Protocol):
 class Colocated:
     """Replicas that read prompts and decode.
 
-    With `affinity` all requests of a session go to the same replica, where their prefix is;
-    otherwise they go round. Neither looks at how busy a replica is.
+    With `affinity` all requests of a session go to the same replica, where their prefix is. Which
+    one a request or a session goes to is up to `routing`.
     """
 
     batching: Batching
     replicas: int = 1
     affinity: bool = True
+    routing: Routing = field(default_factory=InTurn)
+    reader = None
 
     def __post_init__(self) -> None:
         whole(marked("The number of replicas"), self.replicas, 1, MOST_REPLICAS)
@@ -98,12 +102,8 @@ class Colocated:
         return tuple(say("replica {n}", n=number + 1) for number in range(self.replicas))
 
     def serve(self, floor: Floor) -> Iterator[None]:
-        shares: list[list[Task]] = [[] for _ in range(self.replicas)]
-        for task in floor.tasks:
-            key = task.session if self.affinity else task.request
-            shares[key % self.replicas].append(task)
-        for number, tasks in enumerate(shares):
-            yield from floor.serve(self.names[number], self.batching, number, tasks)
+        key = _session if self.affinity else _request
+        yield from Fleet(floor.open(self.names, self.batching), self.routing, key).run(floor.tasks)
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,12 @@ class Disaggregated:
     A prompt goes to the first prefill replica that is free, and the first token comes from there.
     Its cache follows at the `bandwidth` of each prefill replica's network [byte/s], layer by layer
     behind the reading with `streaming`, and afterwards in one piece without; caches of one replica
-    follow each other. Decode replicas take turns. Prefill replicas keep prefixes, though of prompts
-    only, since they never see an answer; their memory has no limit otherwise. What is put out of a
-    decode replica is read again there.
+    follow each other. Decode replicas take them by `routing`. Prefill replicas keep prefixes,
+    though of prompts only, since they never see an answer; their memory has no limit otherwise.
+    What is put out of a decode replica is read again there.
+
+    Decode replicas are of the scenario that is simulated, and prefill replicas too, unless `reader`
+    is another: of the same model, with chips, a layout and formats of its own.
 
     References
     ----------
@@ -127,6 +130,8 @@ class Disaggregated:
     bandwidth: float = 50e9
     streaming: bool = True
     batching: Batching = field(default_factory=Continuous)
+    routing: Routing = field(default_factory=InTurn)
+    reader: Scenario | None = None
     name = "disaggregated"
 
     def __post_init__(self) -> None:
@@ -142,66 +147,35 @@ class Disaggregated:
         )
 
     def serve(self, floor: Floor) -> Iterator[None]:
-        shares: list[list[Task]] = [[] for _ in range(self.decode)]
-        for turn, task in enumerate(self._read(floor)):
-            shares[turn % self.decode].append(task)
-            yield
-        for number, tasks in enumerate(shares, self.prefill):
-            yield from floor.serve(self.names[number], self.batching, number, tasks)
-
-    def _read(self, floor: Floor) -> list[Task]:
-        """Requests that go on to decode, in the order in which their caches arrive."""
-        clock, log, s = floor.clock, floor.log, floor.clock.scenario
-        layers = s.model.layers
-        prompts = np.array([task.prompt for task in floor.tasks], dtype=float)
-        # A model whose state does not grow sends the same for any prompt: one figure for all.
-        sent = s.model.kv_bytes(prompts, s.kv_format) / self.bandwidth
-        transfers = np.broadcast_to(sent, prompts.shape)
-        servers = [(0.0, number) for number in range(self.prefill * clock.lanes)]
-        links = [0.0] * self.prefill
+        clock, footprint = floor.clock, floor.footprint
+        if self.reader:
+            if self.reader.model != clock.scenario.model:
+                raise ServingError(say("Both pools must serve the same model."))
+            clock = Clock(self.reader, floor.traffic.longest, 1)
+            clock.learn_prompts(floor.traffic.prompt)
+            footprint = Footprint.of(self.reader, floor.memory, floor.traffic.longest)
         system = floor.traffic.system
         kept = [
-            floor.prefix.open_apart(floor.footprint, system) if floor.prefix else NoPrefixes()
-            for _ in links
+            floor.prefix.open_apart(footprint, system) if floor.prefix else NoPrefixes()
+            for _ in range(self.prefill)
         ]
-        passed = []
-        for task, transfer in zip(floor.tasks, transfers.tolist(), strict=True):
-            free, number = heapq.heappop(servers)
-            start = max(free, task.ready)
-            where = number % self.prefill
-            reading = _reading(floor, task, kept[where])
-            end = start + reading
-            heapq.heappush(servers, (end, number))
-            request = task.request
-            log.admitted[request], log.first[request] = start, end
-            log.intervals.append((request, int(State.WAITING), task.ready, start, where))
-            log.intervals.append((request, int(State.PREFILL), start, end, where))
-            task.produced = 1
-            if task.output == 1:
-                log.produced[request] = task.width
-                log.end(request, Fate.FINISHED, end)
-                continue
-            # What layers before the last have sent while the next was read is hidden (F8.9).
-            hidden = reading * (layers - 1) / layers if self.streaming else 0.0
-            arrived = max(end + max(0.0, transfer - hidden), links[where] + transfer)
-            links[where] = arrived
-            log.intervals.append((request, int(State.TRANSFER), end, arrived, where))
-            task.ready = task.since = arrived
-            task.fetch = 0.0
-            passed.append(task)
-        return sorted(passed, key=_ready)
+        s = clock.scenario
+        sent = s.model.kv_bytes(floor.traffic.prompt.astype(float), s.kv_format) / self.bandwidth
+        readers = Readers(clock, kept, footprint.tokens, sent, self.streaming, floor.log)
+        replicas = floor.open(self.names[self.prefill :], self.batching, self.prefill)
+        turn = count()
+        fleet = Fleet(replicas, self.routing, lambda task: next(turn))
+
+        def read(task: Task) -> None:
+            if readers.read(task):
+                fleet.send(task)
+
+        yield from fleet.run(floor.tasks, read)
 
 
-def _reading(floor: Floor, task: Task, prefixes: NoPrefixes) -> float:
-    """Time to read a prompt on a prefill replica, what is cached of it left out [s]."""
-    hit = prefixes.find(task)
-    prefixes.keep(task, task.prompt)
-    known = hit * floor.footprint.tokens
-    floor.log.asked += task.prompt
-    floor.log.found += known
-    floor.log.passes.append(task.prompt - known)
-    return prefixes.read_time(hit) + floor.clock.prompt(task.prompt, known)
+def _session(task: Task) -> int:
+    return task.session
 
 
-def _ready(task: Task) -> tuple[float, int]:
-    return task.ready, task.request
+def _request(task: Task) -> int:
+    return task.request

@@ -39,8 +39,8 @@ class Situation(Protocol):
         """When the first in the queue came [s]; inf if there is none."""
 
     @property
-    def upcoming(self) -> float:
-        """When the next request comes [s]; inf if none does."""
+    def expecting(self) -> bool:
+        """Whether more requests may come."""
 
 
 class Batching(Protocol):
@@ -66,7 +66,7 @@ class Batching(Protocol):
         """Sequences that may start now."""
 
     def wake(self, situation: Situation) -> float:
-        """When `quota` may change before anything ends [s]."""
+        """When `quota` may change though nothing comes and nothing ends [s]."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ class Static:
         whole(marked("The batch"), self.slots, 1, MOST_SLOTS)
 
     def quota(self, situation: Situation) -> int:
-        full = situation.waiting >= self.slots or math.isinf(situation.upcoming)
+        full = situation.waiting >= self.slots or not situation.expecting
         return self.slots if full and not situation.occupied else 0
 
     def wake(self, situation: Situation) -> float:
-        return math.inf if situation.occupied else situation.upcoming
+        return math.inf
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,7 @@ class Dynamic:
         return self.slots if due and not situation.occupied else 0
 
     def wake(self, situation: Situation) -> float:
-        return (
-            math.inf
-            if situation.occupied
-            else min(situation.upcoming, situation.oldest + self.window)
-        )
+        return math.inf if situation.occupied else situation.oldest + self.window
 
 
 @dataclass(frozen=True)
@@ -150,11 +146,7 @@ class _AnyTime:
         return self.slots - situation.occupied
 
     def wake(self, situation: Situation) -> float:
-        return (
-            math.inf
-            if situation.waiting or situation.occupied >= self.slots
-            else situation.upcoming
-        )
+        return math.inf
 
 
 @dataclass(frozen=True)
@@ -172,26 +164,30 @@ class Continuous(_AnyTime):
 class ChunkedPrefill(_AnyTime):
     """Continuous batching that reads prompts in chunks beside the decoding batch.
 
-    A step has a `budget` of tokens, one for each decoding sequence and the rest for prompts.
+    A step has a `budget` of tokens, one for each decoding sequence and the rest for prompts. Where
+    attention is data-parallel each of its `groups` has such a budget, as engines count it.
     """
 
     budget: int = 512
+    groups: int = 1
     name = "chunked prefill"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole(marked("The token budget of a step"), self.budget, 1, LONGEST)
-        if self.budget < self.slots:
+        whole(marked("The number of groups"), self.groups, 1, MOST_SLOTS)
+        share = -(-self.slots // self.groups)
+        if self.budget < share:
             raise ServingError(
                 say(
                     "The token budget of a step is {budget:,}: it must be at least the {slots:,} "
                     "sequences of a full batch, or no prompt could be read beside it.",
                     budget=self.budget,
-                    slots=self.slots,
+                    slots=share,
                 )
             )
 
     @cached_property
     def reading(self) -> Reading:
         """Chunks within the budget."""
-        return Chunks(self.budget)
+        return Chunks(self.budget, self.groups)

@@ -28,6 +28,9 @@ class Prefixes(Protocol):
     def find(self, task: Task) -> int:
         """Whole blocks of a prompt that are cached, never all of it (F8.10)."""
 
+    def peek(self, task: Task) -> int:
+        """What `find` would give, without counting as a use."""
+
     def saved(self, task: Task, blocks: int) -> int:
         """Blocks fewer that a task takes if it holds the first so many, all cached."""
 
@@ -53,6 +56,9 @@ class NoPrefixes:
     held = kept = 0
 
     def find(self, task: Task) -> int:
+        return 0
+
+    def peek(self, task: Task) -> int:
         return 0
 
     def saved(self, task: Task, blocks: int) -> int:
@@ -90,6 +96,9 @@ class SpareBlocks:
 
     def find(self, task: Task) -> int:
         return self.trie.find(task.session, (task.prompt - 1) // self._tokens)
+
+    def peek(self, task: Task) -> int:
+        return self.trie.peek(task.session, (task.prompt - 1) // self._tokens)
 
     def saved(self, task: Task, blocks: int) -> int:
         return blocks - self.trie.unheld(task.session, blocks)
@@ -130,6 +139,9 @@ class Copies(NoPrefixes):
 
     def find(self, task: Task) -> int:
         return self.trie.find(task.session, (task.prompt - 1) // self._tokens)
+
+    def peek(self, task: Task) -> int:
+        return self.trie.peek(task.session, (task.prompt - 1) // self._tokens)
 
     def keep(self, task: Task, tokens: int) -> None:
         whole = tokens // self._tokens

@@ -65,6 +65,64 @@ def ttft_md1(rate: float, time: float) -> float:
     return time + wait_md1(rate, time)
 
 
+def wait_one_queue(rate: float, time: float, servers: int) -> float:
+    """Mean wait for several servers that take from one queue, both times exponential [s].
+
+    .. math:: \\frac{C\\, D}{m (1 - \\rho)}
+
+    with C of Erlang, the share of requests that wait; inf where they cannot keep up.
+
+    References
+    ----------
+    F8.15.
+
+    Examples
+    --------
+    >>> round(wait_one_queue(16.0, 0.1, 2), 4)
+    0.1778
+    """
+    offered = rate * time
+    used = offered / servers
+    if used >= 1:
+        return math.inf
+    # The share that is turned away without a queue, of Erlang, by recursion over servers.
+    lost = 1.0
+    for server in range(1, servers + 1):
+        lost = offered * lost / (server + offered * lost)
+    waits = lost / (1 - used * (1 - lost))
+    return waits * time / (servers * (1 - used))
+
+
+def wait_in_turn(rate: float, time: float, servers: int) -> float:
+    """Mean wait where requests go to several servers in turn, both times exponential [s].
+
+    Each server sees every m-th arrival, a gap of m exponential parts (E_m/M/1):
+
+    .. math:: \\frac{D \\sigma}{1 - \\sigma}, \\quad
+              \\sigma = \\left( \\frac{\\lambda D}{\\lambda D + 1 - \\sigma} \\right)^m
+
+    inf where they cannot keep up.
+
+    References
+    ----------
+    F8.15.
+
+    Examples
+    --------
+    >>> round(wait_in_turn(16.0, 0.1, 2), 4)
+    0.2844
+    """
+    offered = rate * time
+    if offered >= servers:
+        return math.inf
+    decay = offered / servers
+    for _ in range(10_000):
+        decay, before = (offered / (offered + 1 - decay)) ** servers, decay
+        if abs(decay - before) < 1e-14:
+            break
+    return time * decay / (1 - decay)
+
+
 def static_efficiency_exponential(batch: int) -> float:
     """Share of slots used by a batch that leaves together, lengths exponential: 1/H_B (F8.6).
 

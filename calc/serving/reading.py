@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from calc.serving.replica import Replica
+    from calc.serving.task import Task
 
 
 class Reading(Protocol):
@@ -15,7 +17,7 @@ class Reading(Protocol):
     def takes(self, replica: Replica) -> bool:
         """Whether the next iteration could begin one more prompt."""
 
-    def advance(self, replica: Replica) -> None:
+    def advance(self, replica: Replica) -> Iterator[None]:
         """Read, let time pass, and hand over the prompts that are done."""
 
 
@@ -26,7 +28,7 @@ class WholePrompts:
     def takes(self, replica: Replica) -> bool:
         return len(replica.reading) < replica.clock.lanes
 
-    def advance(self, replica: Replica) -> None:
+    def advance(self, replica: Replica) -> Iterator[None]:
         clock = replica.clock
         tasks = replica.reading[: clock.lanes]
         times = []
@@ -39,42 +41,63 @@ class WholePrompts:
             if task.produced and task.width > 1:
                 time += (task.width - 1) * clock.prompt(first, task.prompt)
             times.append(time)
-        replica.now += max(times)
+        yield from replica.pause(max(times))
         for task in tasks:
             task.read = task.to_read
         replica.done_reading(tasks)
 
 
+Parts = list[tuple[int, int]]
+
+
 @dataclass(frozen=True)
 class Chunks:
-    """Up to a budget of tokens each step, one for every decoding sequence, the rest of prompts."""
+    """Up to a budget of tokens each step, one for every decoding sequence, the rest of prompts.
+
+    With several `groups` (data-parallel attention) each has a budget, a share of the batch, and
+    prompts of its own; the step lasts as long as the longest of them.
+    """
 
     budget: int
+    groups: int = 1
 
     def takes(self, replica: Replica) -> bool:
-        unread = sum(task.to_read - task.read for task in replica.reading)
-        return unread < self.budget - len(replica.batch)
+        return max(self._deal(replica)[2]) > 0
 
-    def advance(self, replica: Replica) -> None:
+    def advance(self, replica: Replica) -> Iterator[None]:
         batch = replica.batch
-        if batch.tasks and not replica.make_room(1):
+        if batch.tasks and not (yield from replica.make_room(1)):
             return
-        left, parts, done = self.budget - len(batch), [], []
-        for task in replica.reading:
-            size = min(left, task.to_read - task.read)
-            parts.append((task.read, size))
-            task.read += size
-            left -= size
-            if task.read == task.to_read:
-                done.append(task)
-            if not left:
-                break
+        parts, tasks, _ = self._deal(replica)
         if batch.tasks:
-            replica.advance(1, parts)
+            time = batch.elapsed_beside(parts)
         else:
             # Nobody decodes: each chunk is a prompt of which a part is known.
-            for before, size in parts:
-                replica.now += replica.clock.prompt(before + size, before)
-                replica.log.passes.append(size)
-        replica.done_reading(done)
+            read = replica.clock.prompt
+            time = max(sum(read(at + size, at) for at, size in group) for group in parts)
+            replica.log.passes += [size for group in parts for _, size in group]
+        for task, size in tasks:
+            task.read += size
+        yield from replica.pause(time)
+        if batch.tasks:
+            replica.take_steps(1)
+        replica.done_reading([task for task, _ in tasks if task.read == task.to_read])
         replica.finish_due()
+
+    def _deal(self, replica: Replica) -> tuple[list[Parts], list[tuple[Task, int]], list[int]]:
+        """What each group reads in a step, as what is known before it and its size [token].
+
+        Beside it who reads how much, and what each group has left of its budget.
+        """
+        left = [self.budget - -(-len(replica.batch) // self.groups)] * self.groups
+        parts: list[Parts] = [[] for _ in left]
+        tasks = []
+        for task in replica.reading:
+            group = left.index(max(left))
+            size = min(left[group], task.to_read - task.read)
+            if size <= 0:
+                break
+            left[group] -= size
+            parts[group].append((task.read, size))
+            tasks.append((task, size))
+        return parts, tasks, left

@@ -1,14 +1,15 @@
-"""One replica from its first request to its last token: the event loop.
+"""One replica from its first request to its last token.
 
 Between two events (a request that may start comes, a sequence ends, blocks run out) the batch stays
-as it is, and the loop goes to the next event in one step.
+as it is, and the replica goes to the next event in one step: it says when that is `due`, and does
+what follows from it when that time has come. A request that may start earlier shortens the step.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from calc.serving.batch import Batch
 from calc.serving.clock import Clock
@@ -34,14 +35,19 @@ class Replica:
         Its memory.
     batching, relief
         When requests start, and what happens when blocks run out.
-    tasks : sequence of Task
-        Its requests in the order in which they come.
     log : Log
         Where it writes down what happens.
     use : Use
         Where it writes down how full its memory is.
     number : int
         Which replica it is.
+
+    Attributes
+    ----------
+    due : float
+        When what it does now ends [s]; inf where it waits for a request.
+    requests : int
+        Those that it has and has not answered.
     """
 
     def __init__(
@@ -50,21 +56,23 @@ class Replica:
         store: Store,
         batching: Batching,
         relief: Relief,
-        tasks: Sequence[Task],
         log: Log,
         use: Use,
         number: int,
     ) -> None:
         self.clock, self.store, self.batching, self.relief = clock, store, batching, relief
-        self.log, self.use, self._number = log, use, number
-        self.now, self.waiting, self._reading_width = 0.0, 0, 0
+        self.log, self.use, self.number = log, use, number
+        self.now, self.due = 0.0, 0.0
+        self.requests = self.waiting = self._queued = self._reading_width = 0
         # Blocks of the first steps of those that are read.
         self._reading_growth = 0
         self.batch = Batch(clock, store.footprint)
         self.queue: deque[Task] = deque()
         self.reading: list[Task] = []
         self._leaving: list[Task] = []
-        self._tasks, self._next = tasks, 0
+        # Steps under way that a request may shorten; whether nothing is under way.
+        self._jump, self._rests = 0, False
+        self.expecting = True
 
     # What a policy sees
 
@@ -78,35 +86,66 @@ class Replica:
         """When the first in the queue came [s]."""
         return self.queue[0].ready if self.queue else math.inf
 
-    @property
-    def upcoming(self) -> float:
-        """When the next request comes [s]."""
-        return self._tasks[self._next].ready if self._next < len(self._tasks) else math.inf
+    # Requests come
+
+    def holds(self, task: Task) -> int:
+        """Tokens of a prompt that are cached here [token]."""
+        return self.store.prefixes.peek(task) * self.store.footprint.tokens
+
+    def left(self, now: float) -> int:
+        """Tokens that it has still to read and to write for its requests [token]."""
+        writing = self.batch.left
+        if self._jump and now > self.now:
+            done = (now - self.now) / (self.due - self.now)
+            writing -= int(self._jump * done) * self.batch.size
+        return self._queued + sum(task.left for task in self.reading) + writing
+
+    def receive(self, task: Task) -> None:
+        """Queue a request that is ready now."""
+        at_once = not self.queue and self.batching.quota(self) > 0
+        self.queue.append(task)
+        self._queue(task)
+        self.requests += 1
+        self.log.replica[task.request] = self.number
+        if self._rests:
+            self.due = max(self.now, task.ready)
+        elif self._jump and at_once:
+            # It starts at the end of the step that is under way.
+            self._jump = self.batch.steps_until(task.ready - self.now, self._jump)
+            self.due = self.now + self.batch.elapsed(self._jump)
+
+    def expect_none(self, now: float) -> None:
+        """No more requests will come: start what has waited for them."""
+        self.expecting = False
+        if self._rests and self.queue:
+            self.due = max(self.now, now)
 
     # The loop
 
     def run(self) -> Iterator[None]:
-        """Serve all requests; yields after every event."""
+        """Serve what comes; stops until the time is `due`, and goes on for ever."""
         while True:
-            self._arrive()
             self._admit()
             if self.reading:
-                self.batching.reading.advance(self)
+                yield from self.batching.reading.advance(self)
             elif self.batch.tasks:
-                self._decode()
+                yield from self._decode()
             elif self._leaving:
                 self._leave_together()
-            elif not self._rest():
-                return
+            else:
+                yield from self._rest()
             self._note_use()
-            yield
 
-    def _arrive(self) -> None:
-        while self._next < len(self._tasks) and self._tasks[self._next].ready <= self.now:
-            task = self._tasks[self._next]
-            self._next += 1
-            self.queue.append(task)
-            self.waiting += task.width
+    def pause(self, time: float) -> Iterator[None]:
+        """Let so much time pass [s]."""
+        self.due = self.now + time
+        yield
+        self.now = self.due
+
+    def _rest(self) -> Iterator[None]:
+        self._rests, self.due = True, max(self.now, self.batching.wake(self))
+        yield
+        self._rests, self.now = False, self.due
 
     def _admit(self) -> None:
         quota = self.batching.quota(self)
@@ -125,8 +164,12 @@ class Replica:
             quota -= task.width
             self._start(task)
 
+    def _queue(self, task: Task, sign: int = 1) -> None:
+        self.waiting += sign * task.width
+        self._queued += sign * task.left
+
     def _from_queue(self) -> None:
-        self.waiting -= self.queue.popleft().width
+        self._queue(self.queue.popleft(), -1)
 
     def _spare(self) -> float:
         """Blocks that the others need free, at least those of their next step.
@@ -181,32 +224,29 @@ class Replica:
 
     # Decoding
 
-    def _decode(self) -> None:
-        steps = self.batch.steps_to_end()
-        steps = self.batch.steps_within(self.store.free, steps)
-        if not steps:
-            self._relieve()
+    def _decode(self) -> Iterator[None]:
+        self._jump = self.batch.steps_within(self.store.free, self.batch.steps_to_end())
+        if not self._jump:
+            yield from self._relieve()
             return
-        wake = self.batching.wake(self)
-        if wake < math.inf:
-            steps = self.batch.steps_until(wake - self.now, steps)
-        self.advance(steps)
+        yield from self.pause(self.batch.elapsed(self._jump))
+        steps, self._jump = self._jump, 0
+        self.take_steps(steps)
         self.finish_due()
 
-    def make_room(self, steps: int) -> bool:
+    def make_room(self, steps: int) -> Generator[None, None, bool]:
         """Whether blocks allow so many steps; if not, somebody is put out."""
         if self.batch.steps_within(self.store.free, steps) == steps:
             return True
-        self._relieve()
+        yield from self._relieve()
         return False
 
-    def advance(self, steps: int, chunks: Sequence[tuple[int, int]] = ()) -> None:
-        """Let the batch take so many steps, or one step that takes chunks of prompts along."""
+    def take_steps(self, steps: int) -> None:
+        """The batch has taken so many steps."""
         batch, log = self.batch, self.log
         log.steps[len(batch)] = log.steps.get(len(batch), 0) + steps
         log.slot_steps += steps * batch.size
         grown = batch.growth(steps)
-        self.now += batch.elapsed_beside(chunks) if chunks else batch.elapsed(steps)
         batch.step += steps
         self.store.grow(grown)
 
@@ -237,55 +277,50 @@ class Replica:
 
     def _close(self, task: Task) -> None:
         self._turn(task, State.DECODE)
-        self.log.end(task.request, Fate.FINISHED, self.now)
+        self._gone(task, Fate.FINISHED)
+
+    def _gone(self, task: Task, fate: Fate) -> None:
+        self.requests -= 1
+        self.log.end(task.request, fate, self.now)
 
     # Blocks run out
 
-    def _relieve(self) -> None:
+    def _relieve(self) -> Iterator[None]:
         """Put out the request that came last."""
-        footprint = self.store.footprint
+        footprint, copy = self.store.footprint, 0.0
         task = max((*self.batch.tasks, *self.reading), key=_request)
         if task.ticket:
             self.batch.leave(task)
             blocks = footprint.blocks(task.prompt, task.context, task.width)
             self.store.release(task, task.context)
             if self.relief.bandwidth:
-                copy = blocks * footprint.bytes / self.relief.bandwidth
-                self._turn(task, State.PREEMPTED)
-                self.now += copy
-                task.fetch = copy
+                copy = task.fetch = blocks * footprint.bytes / self.relief.bandwidth
         else:
             self._leave_reading(task)
             self.store.release(task, task.next_context)
         if self.relief.turns_away:
             self._reject(task)
             return
-        if task.state != State.PREEMPTED:
-            self._turn(task, State.PREEMPTED)
+        self._turn(task, State.PREEMPTED)
         task.read = 0
         self.log.preemptions[task.request] += 1
         self.queue.appendleft(task)
-        self.waiting += task.width
+        self._queue(task)
+        if copy:
+            # The replica waits for it.
+            yield from self.pause(copy)
 
     def _reject(self, task: Task) -> None:
         self._turn(task, task.state)
         self.log.produced[task.request] = task.produced * task.width
-        self.log.end(task.request, Fate.REJECTED, self.now)
+        self._gone(task, Fate.REJECTED)
 
-    # Time
-
-    def _rest(self) -> bool:
-        """Wait for what comes next; False if nothing does."""
-        wake = self.batching.wake(self)
-        if math.isinf(wake):
-            return False
-        self.now = max(self.now, wake)
-        return True
+    # What is written down
 
     def _turn(self, task: Task, state: State) -> None:
         """Write down what a task has been doing, and that it does something else from now on."""
         if self.now > task.since:
-            row = (task.request, int(task.state), task.since, self.now, self._number)
+            row = (task.request, int(task.state), task.since, self.now, self.number)
             self.log.intervals.append(row)
         task.state, task.since = state, self.now
 

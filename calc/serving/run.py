@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -93,10 +93,11 @@ class Run:
 
     Attributes
     ----------
-    scenario, traffic, name
-        What was simulated, and what the policy is called.
+    scenario, reader, traffic, name
+        What was simulated: a replica that decodes, one that only reads prompts where there are
+        such, what came, and what the policy is called.
     names : tuple of str
-        Of the replicas by number, of the scenario's chips each.
+        Of the replicas by number.
     admitted, first, ended : array of shape (requests,)
         When each was taken from the queue, had its first token, and ended [s]; nan where it never
         did.
@@ -122,6 +123,7 @@ class Run:
     """
 
     scenario: Scenario
+    reader: Scenario
     traffic: Traffic
     name: str
     names: tuple[str, ...]
@@ -194,7 +196,14 @@ class Run:
     @property
     def chips(self) -> int:
         """Chips of all replicas."""
-        return len(self.names) * self.scenario.n_chips
+        return round(self.over_chips(lambda scenario: 1.0))
+
+    def over_chips(self, of: Callable[[Scenario], float]) -> float:
+        """Sum over all chips of a figure that a chip of a scenario has."""
+        decoding = len(self.memory) * self.scenario.n_chips * of(self.scenario)
+        if not self.readers:
+            return decoding
+        return decoding + self.readers * self.reader.n_chips * of(self.reader)
 
     @cached_property
     def mean_batch(self) -> float:

@@ -182,7 +182,7 @@ def summary(run: Run, limits: Limits | None = None) -> Service:
     """
     kept = limits or Limits()
     good = meets(run.ttft, run.tpot, kept)
-    time, price = run.duration, cost.price(run.scenario) * run.chips
+    time, price = run.duration, run.over_chips(cost.price)
     tokens = float(run.produced[run.finished].sum())
     good_tokens = float(run.produced[good].sum())
     finished, rejected = int(run.finished.sum()), int(run.rejected.sum())
@@ -248,7 +248,9 @@ def _mfu(run: Run) -> float:
     useful = 2.0 * s.model.active_params * max(tokens, 0.0)
     return float(
         metrics.flops_share(
-            useful, run.duration, run.chips * known.figure(s.chip.peak(s.compute_format))
+            useful,
+            run.duration,
+            run.over_chips(lambda one: known.figure(one.chip.peak(one.compute_format))),
         )
     )
 
@@ -276,5 +278,7 @@ def _mbu(run: Run) -> float:
     cache = run.traffic.samples * cache + float(s.model.kv_bytes(prompts, s.kv_format).sum())
     moved = weights + cache
     return float(
-        metrics.bandwidth_share(moved, run.duration, run.chips * known.figure(s.chip.bandwidth))
+        metrics.bandwidth_share(
+            moved, run.duration, run.over_chips(lambda one: known.figure(one.chip.bandwidth))
+        )
     )

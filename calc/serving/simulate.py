@@ -78,7 +78,7 @@ def simulate(
         clock = clock_for(scenario, traffic, slots)
     log = Log(len(traffic))
     tasks, notices = _tasks(traffic, footprint, kept, slots, log)
-    floor = Floor(clock, footprint, relieved, prefix, traffic, tasks, log, [], [])
+    floor = Floor(clock, footprint, kept, relieved, prefix, traffic, tasks, log, [])
     stopped = _drive(deployment.serve(floor), log, progress)
     return _run(scenario, deployment, floor, stopped, notices)
 
@@ -169,6 +169,7 @@ def _run(
     columns = np.array(log.intervals, dtype=float).reshape(-1, 5).T
     return Run(
         scenario=scenario,
+        reader=deployment.reader or scenario,
         traffic=floor.traffic,
         name=deployment.name,
         names=deployment.names,
@@ -187,8 +188,8 @@ def _run(
             columns[4].astype(np.int64),
         ),
         memory=tuple(
-            MemoryUse(use.name, use.total, replica.store.pool.peak, *use.arrays())
-            for use, replica in zip(floor.uses, floor.replicas, strict=True)
+            MemoryUse(one.use.name, one.use.total, one.store.pool.peak, *one.use.arrays())
+            for one in floor.replicas
         ),
         steps=dict(sorted(log.steps.items())),
         slot_steps=log.slot_steps,

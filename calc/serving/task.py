@@ -80,6 +80,12 @@ class Task:
         return self.prompt + self.width * self.produced
 
     @property
+    def left(self) -> int:
+        """Tokens still to read and to write, while it does not decode [token]."""
+        reads = 0 if self.fetch >= 0 else self.to_read - self.read
+        return reads + self.width * (self.output - self.produced)
+
+    @property
     def next_context(self) -> int:
         """Cached positions of one sample when it starts to decode, again or for the first time."""
         return self.context + (self.fetch < 0)

@@ -63,12 +63,22 @@ class Trie:
 
     def find(self, session: int, most: int) -> int:
         """How many of the first blocks of a session's text are cached, up to `most`."""
-        found = 0
         for key, blocks in self._path(session, most):
             edge = self._edges.get(key)
             if edge is None:
                 break
             self._edges.move_to_end(key)
+            if edge.length < blocks:
+                break
+        return self.peek(session, most)
+
+    def peek(self, session: int, most: int) -> int:
+        """The same, and it counts as no use."""
+        found = 0
+        for key, blocks in self._path(session, most):
+            edge = self._edges.get(key)
+            if edge is None:
+                break
             found += min(edge.length, blocks)
             if edge.length < blocks:
                 break

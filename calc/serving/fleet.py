@@ -1,0 +1,112 @@
+"""Replicas that share a clock: the event loop."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from calc.serving.replica import Replica
+from calc.serving.routing import Key, Routing
+from calc.serving.task import Task
+
+
+class Fleet:
+    """Replicas behind one router.
+
+    Every replica says when it is due; in between a request may come to any of them. What happens
+    at one time happens in one order: requests first, then replicas by number.
+
+    Parameters
+    ----------
+    replicas : sequence of Replica
+        Who serves.
+    routing : Routing
+        Who of them takes a request, by
+    key : callable
+        what requests that must stay together share.
+    """
+
+    def __init__(self, replicas: Sequence[Replica], routing: Routing, key: Key) -> None:
+        self._replicas, self._blind = replicas, routing.blind
+        self._choose = routing.open(replicas, key)
+        self._lives = [replica.run() for replica in replicas]
+        # When each replica is due, and requests that come later; requests left for each.
+        self._dues: list[tuple[float, int]] = []
+        self._under_way: list[tuple[float, int, Task]] = []
+        self._left: Counter[int] = Counter()
+        self._now = 0.0
+
+    def run(
+        self, tasks: Sequence[Task], enter: Callable[[Task], None] | None = None
+    ) -> Iterator[None]:
+        """Serve requests, in the order in which they come; yields after every event.
+
+        `enter` is told of each as it comes, and may send it later or not at all; without it they
+        go straight to their replica.
+        """
+        if enter is None and self._blind:
+            # So that a batch that waits for more knows when no more will come.
+            self._left.update(map(self._choose, tasks))
+        for place in range(len(self._replicas)):
+            self._go_on(place)
+        coming = iter(tasks)
+        task = next(coming, None)
+        while True:
+            due = self._next_due()
+            sent = self._under_way[0][0] if self._under_way else math.inf
+            if task is not None and task.ready <= min(due, sent):
+                (enter or self._deliver)(task)
+                task = next(coming, None)
+            elif self._under_way and sent <= due:
+                self._deliver(heapq.heappop(self._under_way)[2])
+            elif due < math.inf:
+                self._go_on(heapq.heappop(self._dues)[1])
+                yield
+                continue
+            else:
+                return
+            if task is None and not self._under_way:
+                self._close()
+            yield
+
+    def send(self, task: Task) -> None:
+        """Let a request come to a replica once it is ready."""
+        heapq.heappush(self._under_way, (task.ready, task.request, task))
+
+    def _deliver(self, task: Task) -> None:
+        place = self._choose(task)
+        replica = self._replicas[place]
+        if place in self._left:
+            self._left[place] -= 1
+            replica.expecting = self._left[place] > 0
+        before = replica.due
+        replica.receive(task)
+        if replica.due != before:
+            self._note_due(place)
+        self._now = task.ready
+
+    def _close(self) -> None:
+        """No more requests will come."""
+        for place, replica in enumerate(self._replicas):
+            before = replica.due
+            replica.expect_none(self._now)
+            if replica.due != before:
+                self._note_due(place)
+
+    def _go_on(self, place: int) -> None:
+        next(self._lives[place])
+        self._note_due(place)
+
+    def _note_due(self, place: int) -> None:
+        due = self._replicas[place].due
+        if due < math.inf:
+            heapq.heappush(self._dues, (due, place))
+
+    def _next_due(self) -> float:
+        """When something ends next; what a request has moved is thrown away."""
+        dues = self._dues
+        while dues and self._replicas[dues[0][1]].due != dues[0][0]:
+            heapq.heappop(dues)
+        return dues[0][0] if dues else math.inf
