@@ -6,6 +6,7 @@ Run with ``python -m streamlit run app.py``.
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
@@ -31,6 +32,7 @@ PAGES = (
     "about",
 )
 
+STYLE = Path(__file__).parent / "pages" / "ui" / "frame" / "frame.css"
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke-width="2">'
     '<path d="M1 15h14" stroke="#8a919b"/><path d="M1 12 8 5h7" stroke="#0072B2"/></svg>'
@@ -41,6 +43,7 @@ language.speak()
 st.set_page_config(
     page_title="Inference Ledger", page_icon=ICON, layout="wide", initial_sidebar_state=344
 )
+st.html(STYLE)
 offered = pages(PAGES)
 entries = {
     page.name: st.Page(

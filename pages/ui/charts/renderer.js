@@ -32,6 +32,13 @@ function theme(node) {
   };
 }
 
+// On a touch screen a finger scrolls the page until somebody asks for the chart's own tools.
+const COARSE = matchMedia("(pointer: coarse)");
+
+function tooled(host) {
+  return !COARSE.matches || host.tools === true;
+}
+
 function themed(spec, ink, colours) {
   const figure = JSON.parse(spec.replaceAll(ink, colours.ink));
   const layout = figure.layout;
@@ -115,6 +122,7 @@ function drawLegend(host, entries) {
     entry.append(label);
     if (line) {
       entry.type = "button";
+      entry.title = host.shown.words["Show or hide this line"];
       entry.setAttribute("aria-pressed", String(!host.unseen.has(label)));
       entry.onclick = () => {
         if (!host.unseen.delete(label)) host.unseen.add(label);
@@ -158,6 +166,12 @@ const SAVE = {
   },
 };
 
+const TABLE = {
+  name: "Show as table",
+  icon: { width: 24, height: 24, path: "M3 4h18v16H3zM5 10v3h6v-3zM13 10v3h6v-3zM5 15v3h6v-3zM13 15v3h6v-3z" },
+  click: (host) => toggleTable(host),
+};
+
 const CONFIG = {
   displaylogo: false,
   responsive: false,
@@ -169,10 +183,110 @@ const CONFIG = {
 };
 
 // The same in the reader's words, which plotly.js finds by its own.
-function spoken(words) {
-  const buttons = [SAVE, FULLSCREEN].map((button) => ({ ...button, title: words[button.name] }));
+function spoken(host) {
+  const { words } = host.shown;
+  const buttons = [TABLE, SAVE, FULLSCREEN].map((button) => ({ ...button, title: words[button.name] }));
   const locales = { reader: { dictionary: words } };
-  return { ...CONFIG, modeBarButtonsToAdd: buttons, locale: "reader", locales };
+  const bar = COARSE.matches ? { displayModeBar: tooled(host), showAxisDragHandles: tooled(host) } : {};
+  return { ...CONFIG, ...bar, modeBarButtonsToAdd: buttons, locale: "reader", locales };
+}
+
+// What a chart shows as rows, one for each place, with a column for each of its lines.
+function rowsOf({ data, layout }) {
+  const title = (axis) => plain(layout[axis]?.title?.text) || axis[0];
+  const seen = data.filter((trace) => trace.visible !== false && trace.hoverinfo !== "skip" || trace.name);
+  const lying = seen.some((trace) => trace.orientation === "h");
+  const [across, up] = lying ? ["y", "x"] : ["x", "y"];
+  const columns = [title(`${across}axis`)];
+  const rows = new Map();
+  const put = (place, column, value) => {
+    if (!columns.includes(column)) columns.push(column);
+    if (!rows.has(place)) rows.set(place, new Map([[columns[0], place]]));
+    rows.get(place).set(column, value);
+  };
+  for (const trace of seen) {
+    const places = decoded(trace[across]) ?? [];
+    if (trace.z) {
+      const down = decoded(trace.y);
+      decodedRows(trace.z).forEach((row, i) => row.forEach((value, j) => put(places[j], String(down[i]), value)));
+      continue;
+    }
+    const values = decoded(trace[up]) ?? [];
+    const column = plain(trace.name) || title(`${up}axis`);
+    places.forEach((place, i) => values[i] !== null && put(place, column, values[i]));
+  }
+  const sorted = [...rows.values()];
+  if (sorted.every((row) => typeof row.get(columns[0]) === "number")) {
+    sorted.sort((one, other) => one.get(columns[0]) - other.get(columns[0]));
+  }
+  return { columns, rows: sorted.map((row) => columns.map((column) => row.get(column))) };
+}
+
+function decodedRows(value) {
+  if (!value.bdata) return value.map(decoded);
+  const [height, width] = value.shape.split(",").map(Number);
+  const flat = decoded(value);
+  return Array.from({ length: height }, (_, i) => [...flat.slice(i * width, (i + 1) * width)]);
+}
+
+function cell(value) {
+  if (typeof value === "number") {
+    return Number.isFinite(value) ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : "–";
+  }
+  return plain(value) || "–";
+}
+
+// The table lies over the chart, which keeps its place.
+function tabulate(host) {
+  host.table.hidden = !host.listed;
+  host.tool.table?.setAttribute("aria-pressed", String(Boolean(host.listed)));
+  if (!host.listed) return;
+  const { columns, rows } = rowsOf(JSON.parse(host.shown.spec));
+  const table = document.createElement("table");
+  const line = (cells, name, parent) => {
+    const row = parent.insertRow();
+    for (const words of cells) {
+      const one = document.createElement(name);
+      if (name === "th") one.scope = "col";
+      one.textContent = words;
+      row.append(one);
+    }
+  };
+  line(columns, "th", table.createTHead());
+  const body = table.createTBody();
+  for (const row of rows) line(row.map(cell), "td", body);
+  host.table.replaceChildren(table);
+}
+
+function toggleTable(host) {
+  host.listed = !host.listed;
+  tabulate(host);
+  host.listed && host.table.focus();
+}
+
+// Two buttons beside the chart: for those who have no pointer to find its toolbar with.
+function drawTools(host) {
+  const { words } = host.shown;
+  const offered = { table: TABLE.name, ...(COARSE.matches ? { tools: "Chart tools" } : {}) };
+  if (host.tool && host.tool.words === words[TABLE.name]) return;
+  host.tool = { words: words[TABLE.name] };
+  host.bench.replaceChildren(...Object.entries(offered).map(([name, message]) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = { table: "▤", tools: "⋯" }[name];
+    button.title = words[message];
+    button.setAttribute("aria-label", words[message]);
+    button.setAttribute("aria-pressed", "false");
+    button.onclick = () => {
+      if (name === "table") return toggleTable(host);
+      host.tools = !tooled(host);
+      button.setAttribute("aria-pressed", String(host.tools));
+      host.retooled = true;
+      draw(host, host.shown);
+    };
+    host.tool[name] = button;
+    return button;
+  }));
 }
 
 // Whether what is there shows what comes, to single precision.
@@ -220,16 +334,58 @@ async function draw(host, shown) {
   }
   hide(host, data);
   layout.width = host.clientWidth || undefined;
+  if (!tooled(host)) layout.dragmode = false;
+  keepZoom(host, layout);
   // A scrubber may have drawn it before Python answered.
-  if (!(alike(host.data, data) && alike(host.layout, layout))) {
-    await plotly.react(host, data, layout, spoken(shown.words));
-    // On paper a chart may have to be narrower than on screen.
-    for (const svg of host.querySelectorAll(".main-svg")) {
-      svg.setAttribute("viewBox", `0 0 ${host._fullLayout.width} ${host._fullLayout.height}`);
+  if (host.retooled || !(alike(host.data, data) && alike(host.layout, layout))) {
+    host.retooled = false;
+    await plotly.react(host, data, layout, spoken(host));
+    if (!host.heard) {
+      host.heard = true;
+      host.on("plotly_relayout", () => retick(host, plotly));
     }
+    // On paper a chart may have to be narrower than on screen.
+    const { width, height } = host._fullLayout;
+    for (const svg of host.querySelectorAll(".main-svg")) svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    host.style.setProperty("--ledger-shape", `${width} / ${height}`);
   }
   host.previewed = false;
   drawLegend(host, legend);
+  drawTools(host);
+  tabulate(host);
+}
+
+const AXIS = /^[xy]axis\d*$/;
+
+// plotly.js drops a zoom where the axis that comes is not the one that came before: tell it that the
+// reader zoomed in the new one.
+function keepZoom(host, layout) {
+  const before = host._fullLayout?._preGUI;
+  if (!before || host._fullLayout.uirevision !== layout.uirevision) return;
+  for (const name of Object.keys(layout).filter((one) => AXIS.test(one))) {
+    const zoomed = [0, 1].filter((end) => `${name}.range[${end}]` in before);
+    if (!zoomed.length || !layout[name].range) continue;
+    const axis = host._fullLayout[name];
+    for (const end of zoomed) before[`${name}.range[${end}]`] = layout[name].range[end];
+    [axis._rangeInitial0, axis._rangeInitial1] = layout[name].range;
+    Object.assign(layout[name], ticked(layout[name], axis.range));
+  }
+}
+
+// Given ticks are too few where somebody looks closely: then plotly.js places its own.
+function ticked({ tickvals }, [low, high]) {
+  const within = tickvals?.filter((value) => Math.log10(value) >= low && Math.log10(value) <= high);
+  return within ? { tickmode: within.length < 3 ? "auto" : "array" } : {};
+}
+
+function retick(host, plotly) {
+  const changes = {};
+  for (const [name, axis] of Object.entries(host._fullLayout)) {
+    if (!AXIS.test(name) || axis.type !== "log") continue;
+    const { tickmode } = ticked(host.layout[name], axis.range);
+    if (tickmode && tickmode !== axis.tickmode) changes[`${name}.tickmode`] = tickmode;
+  }
+  if (Object.keys(changes).length) plotly.relayout(host, changes);
 }
 
 // Plotly looks for the point under the pointer at most every 50 ms: its own event for a click that
@@ -327,12 +483,15 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const host = parentElement.querySelector(".ledger-plot");
   host.dataset.chart = data.chart;
   host.legend = parentElement.querySelector(".ledger-legend");
+  host.table = parentElement.querySelector(".ledger-table");
+  host.bench = parentElement.querySelector(".ledger-tools");
   host.unseen ??= new Set();
   // What a scrubber on the page calls; see scrubber.js.
   host.preview = (frame, ranges) => preview(host, frame, ranges);
   host.restore = () => host.previewed && draw(host, host.shown);
   host.setAttribute("role", "figure");
   host.setAttribute("aria-label", data.alt);
+  host.table.setAttribute("aria-label", data.alt);
   host.style.height = data.height === null ? "" : `${data.height}px`;
   host.parentElement.classList.toggle("ledger-tall", data.height === null);
   host.shown = data;

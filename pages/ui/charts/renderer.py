@@ -29,6 +29,9 @@ _LIBRARY = Path(plotly.__file__).parent / "package_data"
 # What the component and plotly.js say themselves.
 _WORDS = (
     marked("The chart library did not load. The next change tries again."),
+    marked("Show as table"),
+    marked("Chart tools"),
+    marked("Show or hide this line"),
     marked("Fullscreen"),
     marked("Save as SVG"),
     marked("Zoom"),
@@ -41,7 +44,9 @@ _WORDS = (
     marked("Sorry, there was a problem downloading your image!"),
 )
 _HTML = """
-<div class="ledger-chart"><div class="ledger-legend"></div><div class="ledger-plot"></div></div>
+<div class="ledger-chart"><div class="ledger-tools"></div><div class="ledger-legend"></div>
+<div class="ledger-plot"></div>
+<div class="ledger-table" role="region" tabindex="0" hidden></div></div>
 """
 _CSS = """
 .ledger-chart { position: relative; }
@@ -57,13 +62,53 @@ _CSS = """
   font: 12.5px/17px var(--st-font); color: var(--st-text-color);
 }
 .ledger-legend button, .ledger-legend span { all: unset; white-space: nowrap; }
-.ledger-legend button { pointer-events: auto; cursor: pointer; }
+.ledger-legend button {
+  pointer-events: auto; cursor: pointer; border-radius: 4px;
+  text-decoration: underline dotted; text-underline-offset: 3px;
+}
+.ledger-legend button:hover { background: var(--st-secondary-background-color); }
 .ledger-legend button[aria-pressed=false] { text-decoration: line-through; opacity: 0.65; }
 .ledger-legend button:focus-visible { outline: 2px solid var(--st-primary-color); }
-.ledger-legend i { font-style: normal; letter-spacing: -0.1em; margin-right: 0.15em; }
+.ledger-legend i {
+  display: inline-block; font-style: normal; letter-spacing: -0.1em; margin-right: 0.15em;
+}
+.ledger-tools {
+  position: absolute; top: 0; right: 0; z-index: 2; display: flex; gap: 4px;
+  opacity: 0; pointer-events: none;
+}
+.ledger-tools:focus-within { opacity: 1; }
+.ledger-tools button {
+  all: unset; min-width: 24px; height: 24px; text-align: center; cursor: pointer;
+  border-radius: 4px; font: 15px/24px var(--st-font); color: var(--st-text-color);
+  background: var(--st-secondary-background-color);
+}
+.ledger-tools button:focus-visible { outline: 2px solid var(--st-primary-color); }
+@media (pointer: coarse) {
+  .ledger-tools { opacity: 1; pointer-events: auto; }
+  .ledger-plot, .ledger-plot * { touch-action: pan-y pinch-zoom !important; }
+}
+.ledger-table {
+  position: absolute; inset: 14px 0 0; z-index: 1; overflow: auto;
+  background: var(--st-background-color); color: var(--st-text-color);
+  font: 13px/1.5 var(--st-font); font-variant-numeric: tabular-nums;
+}
+.ledger-table[hidden] { display: none; }
+.ledger-table table { border-collapse: collapse; }
+.ledger-table :is(th, td) {
+  padding: 2px 12px 2px 0; text-align: right; border-bottom: 1px solid var(--st-border-color);
+}
+.ledger-table th { position: sticky; top: 0; background: var(--st-background-color); }
+.ledger-table :is(th, td):first-child { text-align: left; }
 @media print {
-  .ledger-plot { break-inside: avoid; height: auto !important; }
-  .ledger-plot .svg-container, .ledger-plot .main-svg { max-width: 100%; height: auto !important; }
+  .ledger-chart { break-inside: avoid; }
+  /* On a narrower sheet it is lower than the room that is held for it on screen. */
+  div:has(.ledger-chart) { height: auto !important; flex-basis: auto !important; }
+  .ledger-plot, .ledger-plot :is(.plot-container, .svg-container) { height: auto !important; }
+  .ledger-plot .svg-container {
+    width: 100% !important; aspect-ratio: var(--ledger-shape); max-width: 190mm;
+  }
+  .ledger-plot .main-svg { width: 100%; height: 100%; }
+  .ledger-tools, .ledger-plot .modebar-container { display: none; }
 }
 """
 
@@ -118,6 +163,8 @@ def show(
             "library": f"component/{library.name}/plotly.min.js?v={plotly.__version__}",
             "clickable": on_click is not None,
         },
+        # Held from the first paint on, so that nothing below moves when the chart comes.
+        height="content" if tall else figure.layout["height"],
         on_clicked_change=lambda: _clicked(key, on_click),
     )
 

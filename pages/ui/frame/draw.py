@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 
 import streamlit as st
@@ -14,6 +15,7 @@ from pages.ui.frame.page import Metrics, Page, Part, V
 from pages.ui.writing import explained, published, tables, text, written
 
 _TABS, _EXPLANATIONS = "tabs", "explanations"
+_CARD_HEIGHT = 82
 
 
 def page(shown: Page[V]) -> None:
@@ -51,7 +53,7 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
         st.title(say(shown.question), anchor=False, width="content")
-        with st.container(horizontal=True, width="content"):
+        with st.container(horizontal=True, width="content", key="beside-title"):
             for control in beside:
                 control()
     st.caption(tables.summary(view.scenario))
@@ -81,17 +83,32 @@ def notes(said: Iterable[str]) -> None:
 
 
 def metrics(shown: Metrics[V], view: V) -> None:
-    """A row of figures by the ids of their explanations; what has none cannot be shown."""
-    cards(
-        [
-            (say(EXPLANATIONS[id].label), words, None)
-            for id, words in written.row(shown, view).items()
-        ]
-    )
+    """A row of figures by the ids of their explanations; what has none cannot be shown.
+
+    Each card opens its formula.
+    """
+    figures = written.row(shown, view)
+    with _row_of_cards(len(figures)):
+        for id, words in figures.items():
+            with _card(id):
+                label = say(EXPLANATIONS[id].label)
+                st.metric(label, text.on_card(words), border=True)
+                explained.beneath(id, label, view.scenario)
 
 
 def cards(shown: Sequence[tuple[str, str, str | None]]) -> None:
-    """A row of figures, each a label, a value and its meaning; two to a row on a phone."""
-    with st.grid(len(shown), min_column_width=128):
-        for label, value, meaning in shown:
-            st.metric(label, text.on_card(value), border=True, help=meaning)
+    """A row of figures, each a label, a value and its meaning."""
+    with _row_of_cards(len(shown)):
+        for i, (label, value, meaning) in enumerate(shown):
+            with _card(str(i)):
+                st.metric(label, text.on_card(value), border=True, help=meaning)
+
+
+def _row_of_cards(number: int) -> AbstractContextManager[object]:
+    """Two to a row on a phone."""
+    return st.grid(number, min_column_width=128)
+
+
+def _card(name: str) -> AbstractContextManager[object]:
+    # Held from the first paint on; frame.css lays what opens the formula over it.
+    return st.container(key=f"card-{name}", height=_CARD_HEIGHT, border=False)

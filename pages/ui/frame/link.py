@@ -53,7 +53,6 @@ def keep() -> None:
     Always, since a bound widget that is first drawn with a value does not tell the link.
     """
     with st.sidebar, st.container(key="held-texts"):
-        st.html("<style>.st-key-held-texts { display: none; }</style>")
         for text in link.TEXTS:
             if text.key in _OUT_OF_SIGHT:
                 st.text_area(text.key, key=text.key, bind="query-params", max_chars=text.longest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,7 +14,8 @@ from calc.fields import Catalogues, Choice, Field, Option, Quantity
 from calc.link import dump_value
 from calc.scenario import class_of, usual
 from calc.words import inside, marked, say
-from pages.ui.frame import customs
+from pages.ui.charts import renderer
+from pages.ui.frame import customs, picker
 from pages.ui.frame.link import carries
 from pages.ui.frame.presentation import BY_NAME as FIELDS
 from pages.ui.frame.presentation import VIEWING
@@ -212,10 +214,17 @@ def _suggest(picked: str) -> None:
     use({n: value for n, value in suggested.items() if not carries([FIELDS[n].key])})
 
 
-def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> Any:
-    if isinstance(field, Choice):
-        ids = field.ids(offered)
-        return st.selectbox(
+def _choice(field: Choice, offered: Catalogues) -> str:
+    """A pick from a catalogue: formats from a list, models and chips from a box to search in."""
+    ids = field.ids(offered)
+    searched = field.catalogue != "formats" and not renderer.STOCK
+    # What is bound writes into the link what it shows: ids, which nobody searches by.
+    with (
+        st.container(key=f"bound-{field.key}", height=1, border=False)
+        if searched
+        else nullcontext()
+    ):
+        now: str = st.selectbox(
             say(field.label),
             ids,
             index=ids.index(field.default),
@@ -225,6 +234,19 @@ def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> An
             on_change=_suggest,
             args=(field.name,),
         )
+    if searched:
+        picker.picker(field, offered, now, partial(_pick, field))
+    return now
+
+
+def _pick(field: Choice, id: str) -> None:
+    st.session_state[field.key] = id
+    _suggest(field.name)
+
+
+def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> Any:
+    if isinstance(field, Choice):
+        return _choice(field, offered)
     if isinstance(field, Option):
         return _option(field)
     number = int if field.whole else float

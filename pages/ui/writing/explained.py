@@ -29,6 +29,18 @@ def section(scenario: Scenario, ids: Iterable[str], *, key: str) -> None:
             _explanation(scenario, list(ids), key)
 
 
+def beneath(id: str, label: str, scenario: Scenario) -> None:
+    """What opens the formula of a figure where the figure stands; its help is the meaning."""
+    reading = say(EXPLANATIONS[id].reading)
+    with st.popover(
+        say("Explain {label}", label=label), help=reading, key=f"explain-card-{id}",
+        on_change="rerun",
+    ) as popover:  # fmt: skip
+        if popover.open:
+            st.markdown(reading)
+            formula(id, scenario)
+
+
 def _explanation(scenario: Scenario, own: list[str], key: str) -> None:
     def called(id: str) -> str:
         return say(EXPLANATIONS[id].label if id in own else EXPLANATIONS[id].title)
