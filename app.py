@@ -61,7 +61,7 @@ values = sidebar.controls(
 with st.sidebar, st.container(horizontal=True):
     link.option(presentation.LANGUAGE)
     link.option(presentation.VIEW)
-link.keep()
+link.keep([switch for page in offered for switch in page.switched])
 chosen = scenario.build(values, catalogues)
 if present.wanted():
     present.show(chosen, offered)

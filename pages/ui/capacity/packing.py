@@ -18,6 +18,7 @@ GOALS: dict[packing.Objective, str] = {
     "fewest": marked("all, on the fewest devices"),
     "cheapest": marked("all, on the cheapest devices"),
 }
+GOAL = "packing-goal"
 Columns = dict[str, list[Any]]
 
 # What the tables start with, by the messages that their columns are called by.
@@ -52,7 +53,7 @@ def section() -> None:
         format_func=lambda goal: say(GOALS[goal]),
         default="most",
         required=True,
-        key="packing-goal",
+        key=GOAL,
         persist_state="session",
     )
     try:

@@ -10,6 +10,7 @@ from pages.ui.capacity.view import METRICS, CapacityView
 from pages.ui.charts import kit
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.frame.switches import Switch
 from pages.ui.writing import fit, layout, text
 from pages.ui.writing import tables as shared
 
@@ -96,6 +97,7 @@ PAGE = Page(
     view=CapacityView,
     groups=(*sidebar.COMMON, sidebar.PREFILL),
     parts={"head": head, "charts": charts},
+    switches=(Switch(packing.GOAL, "goal", "most", tuple(packing.GOALS)),),
     tabs={
         marked("Smallest topologies"): topologies,
         marked("Every chip"): every_chip,

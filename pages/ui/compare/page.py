@@ -14,6 +14,7 @@ from pages.ui.compare.view import CLICKED, CompareView
 from pages.ui.frame import draw, pinned, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section, Table
+from pages.ui.frame.switches import Switch
 from pages.ui.writing import text
 
 QUESTION = marked("Which is better, and why?")
@@ -128,7 +129,13 @@ def sections(view: CompareView) -> Iterator[Section]:
             yield Section(title, table=Table.turned(columns))
 
 
+def _pinned() -> list[str]:
+    """What may be the baseline in the place of the sidebar's scenario."""
+    return [pin.name for pin in pinned.given()]
+
+
 PAGE = Page(
+    switches=(Switch(pinned.BASELINE, "baseline", "", _pinned),),
     name="compare",
     title=marked("Compare"),
     question=QUESTION,

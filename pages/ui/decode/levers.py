@@ -43,6 +43,9 @@ _COLUMNS = {
 }  # fmt: skip
 
 
+# The control of what is to be improved, and what it holds at first.
+AIM, FIRST_AIM = "levers-aim", "step_time"
+
 # What is said of a figure that is only bounded, before and after.
 _BOUNDED = {
     bounds.LEAST: marked("{moved}, each at least"),
@@ -60,9 +63,9 @@ def section(scenario: Scenario) -> None:
             say("What to improve"),
             list(AIMS),
             format_func=lambda figure: say(AIMS[figure].name),
-            default="step_time",
+            default=FIRST_AIM,
             required=True,
-            key="levers-aim",
+            key=AIM,
             label_visibility="collapsed",
             persist_state="session",
         )

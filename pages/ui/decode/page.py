@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
+from calc.aims import AIMS
 from calc.explain import EXPLANATIONS, bounds
 from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
@@ -14,6 +15,7 @@ from pages.ui.decode.view import METRICS, SCALE, SCALES, DecodeView, by_batch, b
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section
+from pages.ui.frame.switches import Switch
 from pages.ui.writing import explained, fit, published, text
 from pages.ui.writing import tables as shared
 
@@ -156,6 +158,10 @@ PAGE = Page(
         "levers": pulled,
     },
     controls="scale",
+    switches=(
+        Switch(SCALE, "scale", SCALES[0], SCALES),
+        Switch(levers.AIM, "aim", levers.FIRST_AIM, tuple(AIMS)),
+    ),
     metrics=METRICS,
     exhibits=EXHIBITS,
     sections=sections,

@@ -42,7 +42,7 @@ def parts_of(shown: Page[V]) -> Mapping[str, Part[V]]:
     """All parts of a page below its title, from top to bottom; each can be drawn alone."""
     parts = dict(shown.parts)
     if shown.tabs:
-        parts[_TABS] = partial(tabs.show, f"{shown.name}-tabs", shown.tabs)
+        parts[_TABS] = partial(tabs.show, shown.tabs_key, shown.tabs)
     parts[_EXPLANATIONS] = partial(_explanations, shown)
     return parts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import streamlit as st
 
@@ -12,6 +12,7 @@ import presets
 from calc import link, pins
 from calc.fields import Catalogues, Option
 from calc.words import say
+from pages.ui.frame import switches
 from pages.ui.frame.presentation import BY_KEY, FIELDS
 
 PRESETS: Catalogues = {
@@ -47,7 +48,7 @@ def carries(keys: Iterable[str]) -> bool:
 _OUT_OF_SIGHT = ("pins", "trace")
 
 
-def keep() -> None:
+def keep(switched: Sequence[switches.Switch]) -> None:
     """Draw the texts that no control shows, out of sight: it binds them to the link.
 
     Always, since a bound widget that is first drawn with a value does not tell the link.
@@ -56,6 +57,7 @@ def keep() -> None:
         for text in link.TEXTS:
             if text.key in _OUT_OF_SIGHT:
                 st.text_area(text.key, key=text.key, bind="query-params", max_chars=text.longest)
+        switches.keep(switched)
 
 
 _READ = "_link_read"
@@ -84,13 +86,18 @@ def canonicalise() -> None:
 def notices() -> None:
     """Say what a link got wrong, until it is dismissed."""
     given: dict[str, list[str]] = st.session_state.get(_GIVEN, {})
-    if not given:
+    if not given and not switches.problems():
         return
-    problems = link.parse(given, PRESETS, FIELDS)[1]
+    problems = [*link.parse(given, PRESETS, FIELDS)[1], *switches.problems()]
     with st.container(border=True, key="link-notice"):
         st.markdown(say("**This link was read with changes**"))
         st.markdown("\n".join(f"- {problem.sentence}" for problem in problems))
-        st.button(say("Dismiss"), on_click=lambda: st.session_state.update({_GIVEN: {}}))
+        st.button(say("Dismiss"), on_click=_dismiss)
+
+
+def _dismiss() -> None:
+    st.session_state[_GIVEN] = {}
+    switches.dismiss()
 
 
 def widget_values() -> dict[str, Any]:
@@ -119,7 +126,17 @@ def explicit_url() -> str:
     """The address of this page with every setting written out."""
     values = widget_values()
     values["pins"] = _explicit(values["pins"])
-    return f"{st.context.url or ''}?{link.query_string(values, FIELDS, explicit=True)}"
+    return _address(values, explicit=True)
+
+
+def short_url() -> str:
+    """The address of this page: what is as by default is left out."""
+    return _address(widget_values(), explicit=False)
+
+
+def _address(values: dict[str, Any], *, explicit: bool) -> str:
+    query = {**link.dump(values, FIELDS, explicit=explicit), **switches.written()}
+    return f"{st.context.url or ''}?{urlencode(query)}" if query else str(st.context.url or "")
 
 
 def option(field: Option, options: Sequence[str] | None = None) -> str:
@@ -145,10 +162,12 @@ def share() -> None:
     ) as popover:
         if not popover.open:
             return
+        st.caption(say("What differs from the defaults. It opens this page as you see it."))
+        st.code(short_url(), language=None, wrap_lines=True)
         st.caption(
             say(
-                "Every setting of the sidebar is written out, so the link keeps its meaning when "
-                "defaults change. Switches within a page are not part of it."
+                "Every setting written out, for a document: it keeps its meaning when "
+                "defaults change."
             )
         )
         st.code(explicit_url(), language=None, wrap_lines=True)

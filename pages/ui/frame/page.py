@@ -13,6 +13,7 @@ from calc import Scenario, known
 from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.frame.section import Section
+from pages.ui.frame.switches import Switch
 
 ROOT = Path(__file__).parents[3]
 
@@ -121,6 +122,8 @@ class Page(Generic[V]):
         What it shows, from the scenario and from what its own controls hold.
     parts : mapping
         By name, from top to bottom.
+    switches : tuple of Switch
+        Its own controls that the link carries, beside its tabs.
     groups, unfolded, unused : tuple of str
         Groups of the sidebar that it uses, those of them that it unfolds, and the fields in them
         that it has no use for.
@@ -149,6 +152,7 @@ class Page(Generic[V]):
     question: str
     view: Callable[[Scenario, Mapping[Any, Any]], V]
     parts: Mapping[str, Part[V]]
+    switches: tuple[Switch, ...] = ()
     groups: tuple[str, ...] = ()
     unfolded: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
@@ -161,6 +165,21 @@ class Page(Generic[V]):
     ready: Callable[[V], bool] = _always
     otherwise: Part[V] | None = None
     detached: Callable[[Scenario], V] | None = None
+
+    @property
+    def switched(self) -> tuple[Switch, ...]:
+        """All of its controls that the link carries."""
+        labels = tuple(self.tabs)
+        if not labels:
+            return self.switches
+        short = self.name.replace("_", "-")
+        row = Switch(self.tabs_key, short, labels[0], labels, tabs=True)
+        return (row, *self.switches)
+
+    @property
+    def tabs_key(self) -> str:
+        """The key of its row of tabs."""
+        return f"{self.name}-tabs"
 
     def slide(self, scenario: Scenario) -> V:
         """Its view as links have it: with its own controls as they are at first."""

@@ -19,6 +19,7 @@ def show(key: str, tabs: Mapping[str, Callable[[T], bool | None]], view: T) -> b
     # In a session's first run the browser may know better: after a restart of the server.
     if place in st.session_state and st.session_state.get(key) not in labels:
         st.session_state[key] = labels[st.session_state[place]]
+    st.session_state[f"{place}-labels"] = labels
     unfinished = False
     for i, (tab, draw) in enumerate(
         zip(st.tabs(labels, key=key, on_change="rerun"), tabs.values(), strict=True)

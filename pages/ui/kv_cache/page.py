@@ -11,13 +11,16 @@ from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.frame.switches import Switch
 from pages.ui.kv_cache import figures, tables, words
 from pages.ui.kv_cache.view import (
     BESIDE,
     METRICS,
+    SHARED,
     SHARING,
     USUAL,
     WINDOW,
+    WINDOWS,
     KvCacheView,
     by_context,
 )
@@ -25,6 +28,9 @@ from pages.ui.writing import explained, fit, layout, text
 from presets import formats, models
 
 QUESTION = marked("How large is the KV cache?")
+_BLOCKS = (1, 8, 16, 32, 64, 128, 256)
+_ENDS = (1, 10**7)
+_LENGTHS = range(_ENDS[0], _ENDS[1] + 1)
 
 
 def verdict(view: KvCacheView) -> str:
@@ -43,7 +49,7 @@ def controls(view: KvCacheView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             say("Sliding window in five of six layers"),
-            [0, 128, 512, 1024, 4096, 8192],
+            WINDOWS,
             format_func=lambda tokens: say("{n:,} tokens", n=tokens) if tokens else say("none"),
             key=WINDOW,
             persist_state="session",
@@ -51,7 +57,7 @@ def controls(view: KvCacheView) -> None:
         )
         st.selectbox(
             say("Layers to one cache"),
-            [1, 2, 3, 4],
+            SHARED,
             key=SHARING,
             persist_state="session",
             width=150,
@@ -142,15 +148,23 @@ def paged(view: KvCacheView) -> None:
     """What blocks waste, and what one reservation does."""
     with st.container(horizontal=True):
         mean = st.number_input(
-            say("Mean length"), 1, 10**7, 500, key="kv-mean", persist_state="session"
+            say("Mean length"),
+            *_ENDS,
+            500,
+            key="kv-mean",
+            persist_state="session",
         )
         longest = st.number_input(
-            say("Longest length"), 1, 10**7, 4096, key="kv-longest", persist_state="session"
+            say("Longest length"),
+            *_ENDS,
+            4096,
+            key="kv-longest",
+            persist_state="session",
         )
         block = st.selectbox(
             say("Block"),
-            [1, 8, 16, 32, 64, 128, 256],
-            index=2,
+            _BLOCKS,
+            index=_BLOCKS.index(16),
             key="kv-block",
             persist_state="session",
         )
@@ -187,6 +201,14 @@ PAGE = Page(
         marked("Layers"): layers,
         marked("Paging"): paged,
     },
+    switches=(
+        Switch(WINDOW, "window", 0, WINDOWS),
+        Switch(SHARING, "shared", 1, SHARED),
+        Switch(BESIDE, "beside", USUAL, tuple(models), many=True),
+        Switch("kv-mean", "mean", 500, _LENGTHS),
+        Switch("kv-longest", "longest", 4096, _LENGTHS),
+        Switch("kv-block", "block", 16, _BLOCKS),
+    ),
     metrics=METRICS,
     exhibits=(Exhibit("kv-cache", QUESTION, verdict, context),),
 )

@@ -17,6 +17,8 @@ from pages.ui.writing import written
 from presets import models
 
 WINDOW, SHARING, BESIDE = "kv-window", "kv-sharing", "kv-models"
+# What they offer.
+WINDOWS, SHARED = (0, 128, 512, 1024, 4096, 8192), (1, 2, 3, 4)
 # Models drawn beside the variants, and how many may be.
 USUAL = ("deepseek-v3", "gemma-3-27b", "gpt-oss-120b")
 MOST = 6

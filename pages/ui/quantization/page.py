@@ -9,25 +9,32 @@ from calc.words import marked, say
 from pages.ui.charts import frontiers, kit
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.frame.switches import Switch
 from pages.ui.quantization import affine, figures, tables, words
-from pages.ui.quantization.view import QuantizationView, offered
+from pages.ui.quantization.view import TO, QuantizationView, offered
 from pages.ui.writing import fit, text
 
 QUESTION = marked("What does precision buy?")
+# Of each switch in links.
+_SHORT = {"weight_format": "tow", "kv_format": "tokv", "compute_format": "toc"}
 
 
 def controls(view: QuantizationView) -> None:
     """What each precision is changed to."""
     columns = st.columns(len(precision.SWITCHES))
-    for column, (switch, suggested) in zip(columns, view.suggested.items(), strict=True):
-        ids = offered(switch)
+    for column, (switch, id) in zip(columns, view.to.items(), strict=True):
+        st.session_state[view.key(switch)] = id
         column.selectbox(
             say("{what} to", what=say(tables.LABELS[switch])),
-            ids,
-            index=ids.index(suggested),
+            offered(switch),
             key=view.key(switch),
-            persist_state="session",
+            on_change=_change,
+            args=(switch, view.key(switch)),
         )
+
+
+def _change(switch: str, key: str) -> None:
+    st.session_state[TO[switch]] = st.session_state[key]
 
 
 def verdict(view: QuantizationView) -> str:
@@ -109,6 +116,10 @@ PAGE = Page(
         marked("Affine quantization"): rounding,
         marked("Bits of every format"): bits,
     },
+    switches=tuple(
+        Switch(TO[switch], _SHORT[switch], "", ("", *offered(switch)))
+        for switch in precision.SWITCHES
+    ),
     explained=tables.EXPLAINED,
     exhibits=(Exhibit("quantization", QUESTION, verdict, together),),
 )

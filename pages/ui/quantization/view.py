@@ -14,6 +14,9 @@ from pages.ui.frame.page import View
 from pages.ui.quantization import tables
 from presets import formats
 
+# Where a choice of the reader is kept, by the switch; nothing while it is what is suggested.
+TO = {switch: f"to-{switch}" for switch in precision.SWITCHES}
+
 
 class QuantizationView(View):
     """The scenario, and what becomes of it when one of the three precisions is changed."""
@@ -26,6 +29,15 @@ class QuantizationView(View):
             for switch in precision.SWITCHES
         }
 
+    @cached_property
+    def to(self) -> Mapping[str, str]:
+        """The format that each switch changes to: the chosen one, or what is suggested."""
+        chosen = {switch: self.chosen(TO[switch], "") for switch in precision.SWITCHES}
+        return {
+            switch: id if id in offered(switch) else self.suggested[switch]
+            for switch, id in chosen.items()
+        }
+
     def key(self, switch: str) -> str:
         """Of a switch's control: another suggestion is another control."""
         return f"to-{switch}-{self.suggested[switch]}"
@@ -33,10 +45,9 @@ class QuantizationView(View):
     @cached_property
     def changed(self) -> Mapping[str, Scenario]:
         """The scenario with one precision changed, by the switch."""
-        to = {switch: self.chosen(self.key(switch), id) for switch, id in self.suggested.items()}
         return {
             switch: precision.switched(self.scenario, switch, formats[id])
-            for switch, id in to.items()
+            for switch, id in self.to.items()
         }
 
     @cached_property
