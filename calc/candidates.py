@@ -62,7 +62,7 @@ def _layouts(s: Scenario) -> list[LayoutRow]:
     tp, dp, ep, pp = np.array(rows, dtype=float).T
     chosen = Layout.of_widths(tp, dp, ep, pp, s.micro_batches)
     step = decode.step_time(s, layout=chosen)
-    weights = chosen.weights_per_chip(s.model, s.stored)
+    weights = chosen.weights_per_chip(s)
     room = s.chip.memory * s.usable_memory - s.runtime_memory - weights
     each = chosen.cache_per_chip(s, s.context) + memory.activations_per_chip(s, chosen)
     largest = chosen.dp * memory.whole(room, each, memory.largest_asked() // chosen.dp)

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import memory
+from calc import host, memory
 from calc.layout import Layout
 from calc.operators import Operator, Work, bound, by_operator
 from calc.scenario import Scenario
@@ -211,7 +211,7 @@ def kv_equals_weights_batch(scenario: Scenario) -> float:
     batch = 1.0
     for _ in range(200):
         s = scenario
-        read = float(s.model.bytes_read(batch, s.stored, s.routing_skew))
+        read = float(host.chip_bytes_read(s, batch))
         if not abs(read / each - batch) > 1e-9 * batch:
             break
         batch = read / each

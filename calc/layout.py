@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc import host
 from calc.attention import HeadSplit
 from calc.feedforward import Part
 from calc.words import marked, say
 
 if TYPE_CHECKING:
-    from calc.checkpoint import Stored
     from calc.model import Model
     from calc.scenario import Scenario
 
@@ -130,11 +130,16 @@ class Layout:
         parts = self.dp * self.micro_batches
         return np.asarray(np.ceil(np.asarray(batch, dtype=float) / parts))
 
-    def weights_per_chip(self, model: Model, stored: Stored) -> Array:
+    def weights_per_chip(self, scenario: Scenario) -> Array:
         """Weights that one chip holds, layers spread evenly over stages [byte]."""
-        routed = model.routed_bytes(stored)
-        dense = (model.weight_bytes(stored) - routed) / self.tp
-        return (dense + routed / self.expert_ways()) / self.pp
+        s, model = scenario, scenario.model
+        routed = model.routed_bytes(s.stored)
+        dense = model.weight_bytes(s.stored) - routed
+        if model.routed_params:
+            routed = routed - host.weights(s)
+        else:
+            dense = dense - host.weights(s)
+        return (dense / self.tp + routed / self.expert_ways()) / self.pp
 
     def cache_per_chip(self, scenario: Scenario, context: ArrayLike) -> Array:
         """Cache of one sequence that a chip of its group holds, by layer evenly over stages [B]."""

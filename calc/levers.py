@@ -149,6 +149,13 @@ def _share_kv(s: Scenario, _: Formats) -> Pulled:
     return (changed, "") if copies > 1.001 else None
 
 
+def _host(s: Scenario, _: Formats) -> Pulled:
+    """All weights to the chips, or, where they do not hold them, what may go to the host."""
+    if s.host_share:
+        return replace(s, host_share=0.0), say("none")
+    return None if memory.weights_fit(s) else (replace(s, host_share=1.0), say("all that may"))
+
+
 LEVERS: Mapping[str, tuple[str, Change]] = {
     "halve_weights": (
         marked("Halve weight bytes"),
@@ -162,6 +169,7 @@ LEVERS: Mapping[str, tuple[str, Change]] = {
     "halve_batch": (marked("Halve batch"), _halve_batch),
     "fill_memory": (marked("Largest batch that fits"), _fill_memory),
     "eight_bit_compute": (marked("8-bit compute"), _eight_bit_compute),
+    "host_weights": (marked("Weights in host memory"), _host),
     "hide_communication": (marked("Hide communication"), _hide_communication),
     "share_kv": (marked("Split KV copies by batch"), _share_kv),
 }

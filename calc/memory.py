@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calc import host
 from calc.fields import Quantity
 from calc.layout import Layout
 from calc.model import Model
@@ -23,11 +24,11 @@ _SCORE_BYTES = 4  # scores of the vocabulary are sampled in fp32
 
 
 def weights(scenario: Scenario) -> float:
-    """Bytes of all weights, the input embedding and copies of groups included [byte]."""
+    """All weights on the chips, the input embedding and copies of groups included [byte]."""
     s = scenario
     if s.fidelity == "bound":
-        return s.model.weight_bytes(s.stored)
-    return float(Layout.of(s).weights_per_chip(s.model, s.stored)) * s.n_chips
+        return s.model.weight_bytes(s.stored) - host.weights(s)
+    return float(Layout.of(s).weights_per_chip(s)) * s.n_chips
 
 
 def kv_per_sequence(scenario: Scenario, context: ArrayLike | None = None) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import known
+from calc import host, known
 from calc.decode import StepTime
 from calc.scenario import Scenario
 
@@ -33,11 +33,12 @@ def flops_share(useful: ArrayLike, seconds: ArrayLike, rate: ArrayLike) -> Array
 def mbu(scenario: Scenario, step: StepTime) -> Array:
     """MBU of a decode step: weights and cache that it must read, over all chips' bandwidth.
 
-    Copies that a layout reads are no useful bytes (F4.3).
+    Copies that a layout reads are no useful bytes, and what the host reads is none of the chips'
+    (F4.3).
     """
-    s, model = scenario, scenario.model
-    weights = model.bytes_read(step.batch, s.stored, s.routing_skew)
-    cache = step.batch * model.kv_bytes_read(s.context, s.kv_format)
+    s = scenario
+    weights = host.chip_bytes_read(s, step.batch)
+    cache = step.batch * s.model.kv_bytes_read(s.context, s.kv_format)
     return bandwidth_share(weights + cache, step.total, s.n_chips * known.figure(s.chip.bandwidth))
 
 

@@ -202,6 +202,12 @@ class Model:
         return (*found, Streamed(1, 1, Part(HEAD, self.head_params)))
 
     @cached_property
+    def movable(self) -> tuple[Streamed, ...]:
+        """What of it host memory may hold: routed experts, or all but the head without any."""
+        routed = tuple(one for one in self.streamed if one.part.routed)
+        return routed or tuple(one for one in self.streamed if one.part.name != HEAD)
+
+    @cached_property
     def params_by_part(self) -> Mapping[str, int]:
         """All parameters by the part they belong to; norms count with what they stand before."""
         found = {EMBEDDING: self.gathered_params}

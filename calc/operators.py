@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from calc import host
 from calc.checkpoint import ATTENTION, HEAD
 from calc.feedforward import Part
 from calc.layout import Layout
@@ -157,7 +158,9 @@ def bound(scenario: Scenario, batch: Array, context: Array, tokens: Array) -> Wo
         multiplied * (2.0 * model.active_params / n),
         s.chip.bandwidth, s.linear_rate,
     )  # fmt: skip
-    return Work((cache, linear), {}, np.zeros(()))
+    moved = host.bytes_read(s, multiplied) / n
+    parts = host.apart(s, linear, moved, multiplied * (2.0 * host.active(s) / n))
+    return Work((cache, *parts), {}, np.zeros(()))
 
 
 def by_operator(
@@ -200,7 +203,10 @@ class _Roofline:
         layers = s.constants.layer_overhead * s.model.layers
         kernels = s.constants.kernel_time * s.model.kernels
         overhead = s.step_overhead + (layers + kernels) * self.layout.rounds
-        return Work(tuple(self.operators()), self.transfers(), np.asarray(overhead))
+        # The host takes its time for what a prompt adds, the chip that of the MFU.
+        again = self.multiplied / self.charged if s.host_share else 1.0
+        parts = (part for whole in self.operators() for part in host.split(s, whole, again))
+        return Work(tuple(parts), self.transfers(), np.asarray(overhead))
 
     @property
     def activation(self) -> Array:

@@ -273,7 +273,7 @@ def of(scenario: Scenario, longest: int, chunk: int = CHUNK) -> Pool:
     """
     s, chosen = scenario, Layout.of(scenario)
     budget = s.chip.memory * s.usable_memory
-    weights = float(chosen.weights_per_chip(s.model, s.stored))
+    weights = float(chosen.weights_per_chip(s))
     cache = budget - weights - s.runtime_memory
     return Pool(
         budget=budget,

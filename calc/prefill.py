@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import decode, roofline
+from calc import decode, host, roofline
 from calc.layout import Layout
 from calc.model import Block, Model
 from calc.operators import Operator, Work, of_prompt, with_chunk
@@ -137,7 +137,8 @@ def _bound(s: Scenario, length: Array, cached: Array) -> Work:
         s.chip.bandwidth,
         rate * s.constants.mfu,
     )
-    return Work((whole,), {}, np.zeros(()))
+    apart = host.apart(s, whole, host.bytes_read(s, new) / n, new * (2.0 * host.active(s) / n))
+    return Work(tuple(apart), {}, np.zeros(()))
 
 
 @dataclass(frozen=True)
@@ -159,9 +160,10 @@ def terms(scenario: Scenario, prompt: ArrayLike | None = None) -> Terms:
     if s.fidelity != "bound":
         read = step.weight_read + step.kv_read
         return Terms(step.linear_compute, step.attention_compute, read, step.communication)
-    rate = s.n_chips * s.linear_rate * s.constants.mfu
-    linear = linear_flops(s.model, length - cached) / rate
-    return Terms(linear, step.linear_compute - linear, step.weight_read, step.communication)
+    new = s.model.prefill_attention_flops(length) - s.model.prefill_attention_flops(cached)
+    attention = new / (s.n_chips * s.chip.peak(s.compute_format) * s.constants.mfu)
+    linear = step.linear_compute - attention
+    return Terms(linear, attention, step.weight_read, step.communication)
 
 
 def attention_share(scenario: Scenario) -> float:
@@ -249,17 +251,20 @@ def _bound_chunk(s: Scenario, chunk: Array, before: Array, last: Array) -> Work:
     read = model.kv_bytes(before, s.kv_format) * (chunk > 0)
     each = model.kv_bytes_read(s.context, s.kv_format)
     none = np.zeros(())
+    linear = Operator(
+        marked("linear layers"),
+        False,
+        model.bytes_read(tokens, s.stored, s.routing_skew) / n,
+        2.0 * multiplied / n,
+        s.chip.bandwidth,
+        s.linear_rate,
+    )
+    charged = s.batch + slower
+    hosted = (host.bytes_read(s, tokens) / n, charged * (2.0 * host.active(s) / n))
     return Work(
         (
             Operator(marked("KV cache"), True, s.batch * each / n, none, s.chip.bandwidth, rate),
-            Operator(
-                marked("linear layers"),
-                False,
-                model.bytes_read(tokens, s.stored, s.routing_skew) / n,
-                2.0 * multiplied / n,
-                s.chip.bandwidth,
-                s.linear_rate,
-            ),
+            *host.apart(s, linear, *hosted, tokens / charged),
             Operator(
                 marked("chunk attention"),
                 True,

@@ -9,7 +9,7 @@ from dataclasses import fields as fields_of
 from functools import cached_property
 from typing import Any
 
-from calc import fields
+from calc import fields, host
 from calc.checkpoint import UNSAID, Checkpoint, Stored
 from calc.chip import Chip
 from calc.engine import BY_CHIP, ENGINES, Constants, EngineClass
@@ -200,6 +200,23 @@ class Scenario:
         "ar", marked("All-reduce latency"), "µs", 0.0, 0.0, 500.0,
         marked("Added to each all-reduce; its hops are the least."),
         whole=False, scale=1e-6, step=0.1, table=True))
+    host_share: float = optional(Quantity(
+        "hs", marked("Weights on host"), "share", 0.0, 0.0, 1.0,
+        marked("Of the routed experts, or of all layers of a dense model, in memory of the host; "
+               "llama.cpp: n-cpu-moe over the layers."),
+        whole=False))
+    host_compute: str = optional(Option(
+        "hc", marked("Multiplied on"), host.HOST,
+        marked("Host: where they lie, as llama.cpp and ktransformers do. Chip: sent there in every "
+               "step."),
+        options=host.PLACES))
+    host_bandwidth: float = optional(Quantity(
+        "hb", marked("Host bandwidth"), "GB/s", 90, 1, 10000,
+        marked("Of host memory, a chip's part; two channels of DDR5-5600 are 90. What goes to the "
+               "chip takes its link too."), scale=1e9))
+    host_rate: float = optional(Quantity(
+        "hf", marked("Host FLOP rate"), "TFLOP/s", 2.0, 0.1, 1000.0,
+        marked("That the host reaches, a chip's part."), whole=False, scale=1e12, step=0.1))
 
     # fmt: on
     @cached_property
@@ -244,7 +261,7 @@ class Scenario:
         """
         if self.one_rate:
             return self.chip.peak(self.compute_format)
-        used = self.model.multiplied_in(self.stored, self.compute_format)
+        used = host.chip_multiplied_in(self)
         seconds = sum(n / self.chip.peak(one) for one, n in used.items())
         # None where every rate is taken as unlimited.
         return sum(used.values()) / seconds if seconds else math.inf

@@ -83,6 +83,11 @@ KNOBS = (
     Knob(marked("Memory size"), lambda s, f: _chip_times(s, f, "memory")),
     Knob(marked("FLOP rate"), _rates_times),
     Knob(
+        marked("Host bandwidth"),
+        lambda s, f: _fields_times(s, f, "host_bandwidth"),
+        lambda s: s.host_share > 0,
+    ),
+    Knob(
         marked("Link bandwidth"),
         lambda s, f: _chip_times(s, f, "link_one_way", "link_two_way"),
         _talks,

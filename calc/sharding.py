@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import decode, layout
+from calc import decode, host, layout
 from calc.checkpoint import DENSE, HEAD, ROUTED
 from calc.feedforward import Part
 from calc.formats import NumberFormat
@@ -333,8 +333,10 @@ def per_chip(scenario: Scenario) -> PerChip:
     s = with_links(scenario)
     chosen = Layout.of(s)
     model = s.model
-    experts = model.routed_bytes(s.stored) / float(chosen.expert_ways() * chosen.pp)
-    weights = float(chosen.weights_per_chip(model, s.stored))
+    on_host = host.weights(s)
+    routed = model.routed_bytes(s.stored) - (on_host if model.routed_params else 0.0)
+    experts = routed / float(chosen.expert_ways() * chosen.pp)
+    weights = float(chosen.weights_per_chip(s))
     cache = float(chosen.sequences(s.batch) * chosen.micro_batches) * float(
         chosen.cache_per_chip(s, s.context)
     )
@@ -342,7 +344,7 @@ def per_chip(scenario: Scenario) -> PerChip:
     return PerChip(
         experts,
         weights - experts,
-        weights - model.weight_bytes(s.stored) / s.n_chips,
+        weights - (model.weight_bytes(s.stored) - on_host) / s.n_chips,
         cache,
         max(0.0, cache - shared),
     )

@@ -158,10 +158,10 @@ def alpha_of_reported(rate: float, n_draft: int) -> float:
 
 
 def draft_scenario(scenario: Scenario) -> Scenario:
-    """The draft model on the same chips, precision and workload."""
+    """The draft model on the same chips, precision and workload, none of it on the host."""
     if scenario.draft is None:
         raise SpeculationError("the scenario has no draft model")
-    return replace(scenario, model=scenario.draft, draft=None)
+    return replace(scenario, model=scenario.draft, draft=None, host_share=0.0)
 
 
 def draft_time(
@@ -183,8 +183,7 @@ def effective_cost_ratio(scenario: Scenario) -> float:
 def max_batch(scenario: Scenario, context: int | None = None) -> int:
     """Whole sequences that fit beside target and draft, drafted tokens included [sequence]."""
     length = (scenario.context if context is None else context) + scenario.n_draft + 1
-    models = [scenario.model] + ([scenario.draft] if scenario.draft is not None else [])
-    alone = [replace(scenario, model=model) for model in models]
+    alone = [scenario] + ([draft_scenario(scenario)] if scenario.draft is not None else [])
     stored = sum(memory.weights(one) for one in alone)
     each = sum(float(memory.kv_per_sequence(one, length)) for one in alone)
     room = memory.capacity(scenario) - stored

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from calc import Scenario
+from calc.host import PLACES
 from calc.scenario import KV_SHARDINGS
 from presets import chips, formats, models
 
@@ -47,6 +48,17 @@ def layouts(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
+def hosts(draw: st.DrawFn) -> dict[str, Any]:
+    """Weights in host memory, multiplied there or sent to the chips."""
+    return {
+        "host_share": draw(st.sampled_from([0.25, 1.0])),
+        "host_compute": draw(st.sampled_from(PLACES)),
+        "host_bandwidth": draw(st.floats(1e9, 1e12)),
+        "host_rate": draw(st.floats(1e11, 1e14)),
+    }
+
+
+@st.composite
 def scenarios(draw: st.DrawFn, *, operators: bool = False) -> Scenario:
     chip, compute = draw(st.sampled_from(KNOWN_RATE))
     stored = [f for f in formats.values() if "weights" in f.uses]
@@ -60,6 +72,7 @@ def scenarios(draw: st.DrawFn, *, operators: bool = False) -> Scenario:
         batch=draw(st.integers(1, 4096)),
         context=draw(st.integers(1, 1 << 20)),
         usable_memory=draw(st.floats(0.3, 1.0)),
+        **draw(st.just({}) | hosts()),
         **(draw(layouts()) if operators else {"n_chips": draw(st.integers(1, 1024))}),
     )
 

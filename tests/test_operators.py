@@ -164,7 +164,7 @@ def test_expert_parallel_by_hand() -> None:
     once = 8 * (1 - (7 / 8) ** 8) / 8
     assert_allclose(step.communication, sent * (1 - 8 / 64) * once / 50e9)
     assert_allclose(
-        float(Layout.of(s).weights_per_chip(model, s.stored)),
+        float(Layout.of(s).weights_per_chip(s)),
         model.total_params - model.routed_params * (1 - 1 / 64),
     )
 

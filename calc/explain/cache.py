@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from calc import decode
+from calc import decode, host
 from calc.explain import resident
 from calc.explain.entry import (
     BOOK,
@@ -51,7 +51,7 @@ def _equal_reads(s: Scenario) -> Expression:
         return Symbol(r"B_\mathrm{eq}", there, "sequences", marked("none: nothing is cached"))
     read = Symbol(
         r"P_\mathrm{read}(B_\mathrm{eq})",
-        float(s.model.params_read(there, s.routing_skew)),
+        float(host.chip_params_read(s, there)),
         "parameters",
         marked("parameters streamed by a step of the batch sought; all that are active, if dense"),
     )

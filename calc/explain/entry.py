@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from calc import decode
+from calc import decode, host
 from calc.explain.expression import Expression, Symbol
 from calc.scenario import Scenario
 from calc.words import marked
@@ -85,10 +85,9 @@ def attention_sequence(s: Scenario) -> Symbol:
 
 
 def weight_bytes(s: Scenario, tokens: float) -> Symbol:
-    """Of the weights that a step of so many tokens reads."""
-    one, read = s.stored.uniform, s.model.params_read(tokens, s.routing_skew)
-    moved = s.model.bytes_read(tokens, s.stored, s.routing_skew)
-    return _per_weight(one.bytes if one else float(moved / read))
+    """Of the weights that a step of so many tokens reads from the chips' memory."""
+    one, read = s.stored.uniform, host.chip_params_read(s, tokens)
+    return _per_weight(one.bytes if one else float(host.chip_bytes_read(s, tokens) / read))
 
 
 def weight_bytes_of(s: Scenario, params: float, size: float) -> Symbol:
@@ -116,3 +115,27 @@ def active(s: Scenario) -> Symbol:
         "parameters",
         marked("parameters that multiply one token, input embedding left out"),
     )
+
+
+def host_reach(s: Scenario) -> Symbol:
+    words = marked("that weights on the host are read at, one chip's part")
+    return Symbol("W_h", host.bandwidth(s), "byte/s", words)
+
+
+def host_power(s: Scenario, rate: float) -> Symbol:
+    words = marked("rate of the host, one chip's part")
+    if s.host_compute == host.CHIP:
+        words = marked("rate of the chip that they are sent to")
+    return Symbol("C_h", rate, "FLOP/s", words)
+
+
+def hosted(
+    s: Scenario, moved: float, done: float, rate: float | None = None
+) -> tuple[Expression, Expression]:
+    """Reading and computing of weights on the host, of so many bytes and FLOPs of all chips."""
+    if rate is None:
+        rate = s.host_rate if s.host_compute == host.HOST else s.linear_rate
+    read = Symbol("Q_h", moved, "byte", marked("weights on the host that are read"))
+    multiplied = Symbol("F_h", done, "FLOP", marked("done with weights on the host"))
+    power = host_power(s, rate)
+    return read / (chips(s) * host_reach(s)), multiplied / (chips(s) * power)

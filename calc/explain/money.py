@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from calc import cost, prefill
+from calc import cost, host, prefill
 from calc.explain.entry import (
     BOOK,
     DISTSERVE,
@@ -69,9 +69,8 @@ def _mfu(s: Scenario) -> Expression:
 
 
 def _mbu(s: Scenario) -> Expression:
-    model = s.model
     read = Symbol(
-        r"P_\mathrm{read}", float(model.params_read(s.batch, s.routing_skew)), "parameters",
+        r"P_\mathrm{read}", float(host.chip_params_read(s, s.batch)), "parameters",
         marked("parameters streamed in this step"),
     )  # fmt: skip
     moved = read * weight_bytes(s, s.batch) + batch(s) * kv_sequence(s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from calc import prefill, roofline
+from calc import host, prefill, roofline
 from calc.explain.entry import (
     BOOK,
     DISTSERVE,
@@ -15,6 +15,7 @@ from calc.explain.entry import (
     bandwidth,
     batch,
     chips,
+    hosted,
     kv_sequence,
     linear_rate,
     rate,
@@ -24,6 +25,7 @@ from calc.explain.entry import (
 from calc.explain.expression import Expression, Floor, Maximum, Number, Symbol, total
 from calc.explain.sought import Edge
 from calc.layout import Layout
+from calc.operators import Operator
 from calc.scenario import Scenario
 from calc.words import marked
 
@@ -39,10 +41,11 @@ def _mfu(s: Scenario) -> Symbol:
     )
 
 
-def _parts(s: Scenario) -> tuple[Symbol, Symbol]:
+def _parts(s: Scenario, active: float | None = None) -> tuple[Symbol, Symbol]:
     """What multiplies every token, and what the last one of a prompt only."""
+    multiplied = s.model.active_params if active is None else active
     body = Symbol(
-        r"P_\mathrm{body}", s.model.active_params - s.model.head_params, "parameters",
+        r"P_\mathrm{body}", multiplied - s.model.head_params, "parameters",
         marked("active parameters, output head left out"),
     )  # fmt: skip
     head = Symbol(
@@ -74,7 +77,7 @@ def _flops(s: Scenario) -> Expression:
 def _time(s: Scenario) -> Expression:
     step = prefill.prompt_time(s)
     if s.fidelity == "bound":
-        [whole] = step.work.operators
+        whole, *hosts = step.work.operators
         moved = Symbol(
             "Q",
             float(whole.moved) * s.n_chips,
@@ -88,7 +91,12 @@ def _time(s: Scenario) -> Expression:
                 r"\bar C", float(whole.rate) / s.constants.mfu, "FLOP/s",
                 marked("dense peak of one chip for all parts of a prompt"),
             )  # fmt: skip
-        return Maximum(_flops(s) / (chips(s) * whole_rate * _mfu(s)), moved / reach)
+        done: Expression = _flops(s)
+        if hosts:
+            words = marked("FLOPs of the prompt, those with weights on the host left out")
+            done = Symbol("F_n", float(whole.done) * s.n_chips, "FLOP", words)
+        near = Maximum(done / (chips(s) * whole_rate * _mfu(s)), moved / reach)
+        return total([near, *(_on_host(s, each) for each in hosts)])
     names = {
         "linear_compute": marked("linear FLOPs at the MFU"),
         "attention_compute": marked("attention FLOPs at the MFU"),
@@ -104,6 +112,12 @@ def _time(s: Scenario) -> Expression:
             for i, (name, words) in enumerate(names.items(), 1)
         ]
     )
+
+
+def _on_host(s: Scenario, work: Operator) -> Expression:
+    """What a step at fidelity bound does with weights on the host."""
+    n = s.n_chips
+    return Maximum(*hosted(s, float(work.moved) * n, float(work.done) * n, float(work.rate)))
 
 
 def _free(s: Scenario) -> Expression:
@@ -161,10 +175,10 @@ def _chunk_step(s: Scenario, size: int) -> Symbol:
 
 def _chunk_bound(s: Scenario, size: int) -> Expression:
     before = max(s.prompt - size, 0)
-    model = s.model
+    model, chunked = s.model, prefill.chunked_step(s, size)
     aboard = Symbol("c", size, "tokens", marked("prompt tokens in the step"))
     read = Symbol(
-        r"P_\mathrm{read}(B+c)", float(model.params_read(s.batch + size, s.routing_skew)),
+        r"P_\mathrm{read}(B+c)", float(host.chip_params_read(s, s.batch + size)),
         "parameters", marked("parameters streamed for the batch and the chunk"),
     )  # fmt: skip
     cache = Symbol(
@@ -177,7 +191,7 @@ def _chunk_bound(s: Scenario, size: int) -> Expression:
         marked("scores and values of the chunk"),
     )  # fmt: skip
     reach, power = chips(s) * bandwidth(s), chips(s) * rate(s)
-    body, head = _parts(s)
+    body, head = _parts(s, host.chip_active(s))
     scored = batch(s) + Number(float(0 < size >= s.prompt - before)) / _mfu(s)
     multiplied = Number(2) * ((batch(s) + aboard / _mfu(s)) * body + scored * head)
     return total(
@@ -188,6 +202,7 @@ def _chunk_bound(s: Scenario, size: int) -> Expression:
                 multiplied / (chips(s) * linear_rate(s)),
             ),
             Maximum(cache / reach, pairing / (power * _mfu(s))),
+            *(_on_host(s, work) for work in chunked.work.operators if work.name == host.ON_HOST),
         ]
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from calc import memory
+from calc import host, memory
 from calc.attention import Attention
 from calc.explain.entry import BOOK, POPE, Explanation, batch, chips, weight_bytes_of
 from calc.explain.expression import Expression, Floor, Number, Symbol, total
@@ -22,8 +22,17 @@ def _bound(s: Scenario) -> bool:
 def _weights(s: Scenario) -> Expression:
     if _bound(s):
         stored = _resident(s, s.model.held_params, marked("all parameters"))
-        return stored * weight_bytes_of(s, stored.value, s.model.weight_bytes(s.stored))
+        size = weight_bytes_of(s, stored.value, s.model.weight_bytes(s.stored))
+        return _less_hosted(s, stored * size)
     return chips(s) * _chip_weights(s)
+
+
+def _less_hosted(s: Scenario, stored: Expression) -> Expression:
+    """Without what lies on the host."""
+    if not s.host_share:
+        return stored
+    words = marked("weights that lie in host memory")
+    return stored - Symbol(r"M_\mathrm{host}", host.weights(s), "byte", words)
 
 
 def _resident(s: Scenario, params: float, meaning: str) -> Symbol:
@@ -44,7 +53,8 @@ def _chip_weights(s: Scenario) -> Expression:
     rest = model.weight_bytes(s.stored) - routed
     width = Symbol("Y", float(chosen.tp), "chips", marked("tensor-parallel width"))
     stages = Symbol("p_s", float(chosen.pp), "stages", marked("pipeline stages"))
-    part = other * weight_bytes_of(s, other.value, rest) / width
+    part = other * weight_bytes_of(s, other.value, rest)
+    part = (part if model.routed_params else _less_hosted(s, part)) / width
     if model.held_routed:
         experts = Symbol(
             r"P_\mathrm{exp}", model.held_routed, "parameters", marked("routed experts")
@@ -58,7 +68,8 @@ def _chip_weights(s: Scenario) -> Expression:
         each = weight_bytes_of(s, model.held_routed, routed)
         if s.stored.uniform is None:
             each = replace(each, name=r"b_\mathrm{exp}")
-        part = part + experts * each / ways
+        spread = experts * each
+        part = part + (_less_hosted(s, spread) if model.routed_params else spread) / ways
     return part / stages
 
 

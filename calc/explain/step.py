@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from calc import cost, decode, roofline
+from calc import cost, decode, host, roofline
 from calc.explain.entry import (
     BOOK,
     Explanation,
@@ -14,6 +14,9 @@ from calc.explain.entry import (
     bandwidth,
     batch,
     chips,
+    host_power,
+    host_reach,
+    hosted,
     kv_sequence,
     linear_rate,
     rate,
@@ -35,21 +38,39 @@ def _bound(s: Scenario) -> bool:
 def _params_read(s: Scenario) -> Symbol:
     return Symbol(
         r"P_\mathrm{read}",
-        float(s.model.params_read(s.batch, s.routing_skew)),
+        float(host.chip_params_read(s, s.batch)),
         "parameters",
         marked("parameters streamed in this step: no input embedding, only experts that are hit"),
     )
 
 
+def _near(s: Scenario) -> tuple[Expression, Expression]:
+    """Reading and computing of the weights on the chips, at fidelity bound."""
+    read = _params_read(s) * weight_bytes(s, s.batch) / (chips(s) * bandwidth(s))
+    multiplied = active(s)
+    if s.host_share:
+        words = marked("parameters on the chips that multiply one token")
+        multiplied = Symbol(r"P_\mathrm{act}", host.chip_active(s), "parameters", words)
+    return read, Number(2) * batch(s) * multiplied / (chips(s) * linear_rate(s))
+
+
+def _hosted(s: Scenario) -> list[tuple[Expression, Expression]]:
+    """Both of those on the host, if there are any."""
+    if not s.host_share:
+        return []
+    return [hosted(s, float(host.bytes_read(s, s.batch)), 2.0 * s.batch * host.active(s))]
+
+
 def _grouped(s: Scenario) -> list[list[Operator]]:
     """Operators of one name that are bound by the same side: their sums have one maximum."""
-    groups: dict[tuple[str, bool], list[Operator]] = {}
+    groups: dict[tuple[str, bool, float], list[Operator]] = {}
     for operator in decode.step_time(s).work.operators:
-        groups.setdefault((operator.name, bool(operator.compute_bound)), []).append(operator)
+        key = operator.name, bool(operator.compute_bound), float(operator.rate)
+        groups.setdefault(key, []).append(operator)
     return list(groups.values())
 
 
-def _sides(group: list[Operator], index: int) -> tuple[Expression, Expression]:
+def _sides(s: Scenario, group: list[Operator], index: int) -> tuple[Expression, Expression]:
     """Reading and computing of some operators on the busiest chip."""
     first = group[0]
     moved = Symbol(
@@ -64,19 +85,21 @@ def _sides(group: list[Operator], index: int) -> tuple[Expression, Expression]:
         "FLOP",
         say("done: {operator}", operator=say(first.name)),
     )
-    reach = Symbol(
-        r"W_\eta", first.bandwidth, "byte/s", marked("memory bandwidth that one chip reaches")
-    )
-    name = r"C_{\eta,a}" if first.cache else r"C_\eta"
-    return moved / reach, done / Symbol(
-        name, float(first.rate), "FLOP/s", marked("rate that one chip reaches")
-    )
+    if first.name == host.ON_HOST:
+        reach, power = host_reach(s), host_power(s, float(first.rate))
+    else:
+        reach = Symbol(
+            r"W_\eta", first.bandwidth, "byte/s", marked("memory bandwidth that one chip reaches")
+        )
+        name = r"C_{\eta,a}" if first.cache else r"C_\eta"
+        power = Symbol(name, float(first.rate), "FLOP/s", marked("rate that one chip reaches"))
+    return moved / reach, done / power
 
 
 def _side(s: Scenario, cache: bool, side: int) -> Expression:
     return total(
         [
-            _sides(group, i)[side]
+            _sides(s, group, i)[side]
             for i, group in enumerate(_grouped(s), 1)
             if group[0].cache == cache
         ]
@@ -92,13 +115,13 @@ def _kv_read(s: Scenario) -> Expression:
 
 def _weight_read(s: Scenario) -> Expression:
     if _bound(s):
-        return _params_read(s) * weight_bytes(s, s.batch) / (chips(s) * bandwidth(s))
+        return total([sides[0] for sides in (_near(s), *_hosted(s))])
     return _side(s, cache=False, side=0)
 
 
 def _linear_compute(s: Scenario) -> Expression:
     if _bound(s):
-        return Number(2) * batch(s) * active(s) / (chips(s) * linear_rate(s))
+        return total([sides[1] for sides in (_near(s), *_hosted(s))])
     return _side(s, cache=False, side=1)
 
 
@@ -170,11 +193,12 @@ def _overhead(s: Scenario) -> Expression:
 
 def _step(s: Scenario) -> Expression:
     if _bound(s):
-        return _kv_read(s) + Maximum(_weight_read(s), _linear_compute(s))
+        terms = [Maximum(*sides) for sides in (_near(s), *_hosted(s))]
+        return total([_kv_read(s), *terms])
     step = decode.step_time(s)
     terms: list[Expression] = []
     for i, group in enumerate(_grouped(s), 1):
-        sides = _sides(group, i)
+        sides = _sides(s, group, i)
         terms.append(Maximum(*sides))
         if s.overlap < 1:
             shown = Symbol(r"\varphi", s.overlap, "share", marked("of the shorter side that hides"))
@@ -196,7 +220,7 @@ def _throughput_per_chip(s: Scenario) -> Expression:
 
 def _compute_bound_batch(s: Scenario) -> Expression:
     crossing = roofline.compute_bound_batch(s)
-    if not _bound(s):
+    if not _bound(s) or s.host_share:
         return Symbol(
             "B^*", crossing, "sequences", marked("first batch whose FLOPs outlast its weight read")
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import cost, known, metrics
+from calc import cost, host, known, metrics
 from calc.serving.errors import positive
 from calc.serving.run import Run
 from calc.words import marked
@@ -268,8 +268,8 @@ def _mbu(run: Run) -> float:
     counts = np.array(list(run.steps.values()) or [0], dtype=float)
     prompts, passes = read[read > 0].astype(float), run.passes.astype(float)
     # A dense model reads the same for any tokens: one figure for all.
-    weights = float((s.model.bytes_read(sizes, s.stored, s.routing_skew) * counts).sum())
-    read_apart = s.model.bytes_read(passes, s.stored, s.routing_skew)
+    weights = float((host.chip_bytes_read(s, sizes) * counts).sum())
+    read_apart = host.chip_bytes_read(s, passes)
     weights += float((read_apart * np.ones_like(passes)).sum())
     reads = np.cumsum(s.model.kv_bytes_read(np.arange(run.traffic.longest + 1), s.kv_format))
     reads = np.concatenate([[0.0], np.broadcast_to(reads, (run.traffic.longest + 1,))])

@@ -54,6 +54,10 @@ FOLDED: dict[str, Rows] = {
         ("kernel_time",),
         ("attention_format",),
     ),
+    marked("Host memory"): (
+        ("host_share", "host_compute"),
+        ("host_bandwidth", "host_rate"),
+    ),
     marked("Prices and more"): (
         ("price", "power"),
         ("scale_out", "runtime_memory"),
@@ -85,14 +89,14 @@ FOLDED: dict[str, Rows] = {
 }
 
 MODEL, HARDWARE, *_ = GROUPS
-PREFILL, LAYOUT, LOSSES, PRICE, TRAFFIC, SERVING, SPECULATION = FOLDED
+PREFILL, LAYOUT, LOSSES, HOST, PRICE, TRAFFIC, SERVING, SPECULATION = FOLDED
 # Groups that fidelity bound does not look at.
 FINE = (LAYOUT, LOSSES)
 
 # Stands for all groups that are never folded.
 CORE = "core"
 # What most pages use.
-COMMON = (CORE, LAYOUT, LOSSES, PRICE)
+COMMON = (CORE, LAYOUT, LOSSES, HOST, PRICE)
 
 
 def fields(groups: Iterable[str]) -> frozenset[str]:
@@ -109,7 +113,7 @@ TYPED = frozenset(
         "prefix_hit", "kv_block", "price", "power",
         "rate", "requests", "seed", "spread", "burstiness", "samples", "turns", "system",
         "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
-        "host", "host_memory",
+        "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
     }
 )  # fmt: skip
 
