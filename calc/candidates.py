@@ -93,7 +93,7 @@ def _sensible(s: Scenario, tp: int, dp: int, ep: int) -> bool:
     """Legal for the model, with work for every group and stage."""
     pp = s.n_chips // (tp * dp)
     wanted = pp * dp <= s.batch and pp <= _MOST_STAGES and ep in (1, *_spreads(tp * dp))
-    return wanted and not layout.illegal(s.model, tp, dp, ep, pp)
+    return wanted and not layout.illegal(s.model, tp, dp, ep, pp, s.redundant_experts)
 
 
 _MOST_STAGES = 16

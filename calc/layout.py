@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calc import host
 from calc.attention import HeadSplit
+from calc.checkpoint import ROUTED
 from calc.feedforward import Part
 from calc.words import marked, say
 
@@ -136,10 +137,16 @@ class Layout:
         routed = model.routed_bytes(s.stored)
         dense = model.weight_bytes(s.stored) - routed
         if model.routed_params:
-            routed = routed - host.weights(s)
+            routed = routed - host.weights(s) + self.redundant_bytes(s)
         else:
             dense = dense - host.weights(s)
         return (dense / self.tp + routed / self.expert_ways()) / self.pp
+
+    def redundant_bytes(self, scenario: Scenario) -> Array:
+        """Second copies of experts on the chips of all stages, where experts are spread [byte]."""
+        s = scenario
+        each = s.model.one_expert * s.stored.of(ROUTED).bytes * (1 - s.host_share)
+        return np.where(self.ep > 1, s.redundant_experts * each, 0.0)
 
     def cache_per_chip(self, scenario: Scenario, context: ArrayLike) -> Array:
         """Cache of one sequence that a chip of its group holds, by layer evenly over stages [B]."""
@@ -201,10 +208,14 @@ def problems(scenario: Scenario) -> list[str]:
             )
         )
     ep = s.expert_parallel if tp * dp % s.expert_parallel == 0 else 1
-    return found + illegal(s.model, tp, dp, ep, pp)
+    if s.redundant_experts and ep == 1:
+        found.append(say("Experts that are not spread have no redundant copies."))
+    return found + illegal(s.model, tp, dp, ep, pp, s.redundant_experts)
 
 
-def illegal(model: Model, tp: int, dp: int = 1, ep: int = 1, pp: int = 1) -> list[str]:
+def illegal(
+    model: Model, tp: int, dp: int = 1, ep: int = 1, pp: int = 1, redundant: int = 0
+) -> list[str]:
     """Shapes of a model that widths do not divide, in words; times then assume an even split."""
     found = []
     for name, size in shapes(model, ep).items():
@@ -213,8 +224,9 @@ def illegal(model: Model, tp: int, dp: int = 1, ep: int = 1, pp: int = 1) -> lis
     experts = {part.experts for part in _parts(model) if part.routed}
     if ep > 1 and not experts:
         found.append(say("The model has no routed experts to spread."))
-    found += [say("{number} experts do not split {ep} ways.", number=number, ep=ep)
-              for number in experts if number % ep]  # fmt: skip
+    copies = redundant if ep > 1 else 0
+    found += [say("{number} experts do not split {ep} ways.", number=number + copies, ep=ep)
+              for number in experts if (number + copies) % ep]  # fmt: skip
     ways = tp * dp // ep
     columns = {part.columns for part in _parts(model) if part.routed} if ep > 1 else set()
     found += [say("{number:,} expert columns do not split {ways} ways.", number=number, ways=ways)

@@ -298,6 +298,11 @@ class Model:
         """Parameters of all routed experts [parameter]."""
         return sum(one.stored * one.part.total for one in self.streamed if one.part.routed)
 
+    @cached_property
+    def one_expert(self) -> int:
+        """One routed expert of every layer that has some [parameter]."""
+        return sum(one.stored * one.part.params for one in self.streamed if one.part.routed)
+
     def experts_read(self, tokens: ArrayLike, skew: float = 0.0) -> Array:
         """Share of all routed experts' parameters that a step of `tokens` tokens reads (F3.5)."""
         return self._experts_read(tokens, skew) / self.routed_params

@@ -217,6 +217,9 @@ class Scenario:
     host_rate: float = optional(Quantity(
         "hf", marked("Host FLOP rate"), "TFLOP/s", 2.0, 0.1, 1000.0,
         marked("That the host reaches, a chip's part."), whole=False, scale=1e12, step=0.1))
+    redundant_experts: int = optional(Quantity(
+        "rx", marked("Redundant experts"), "experts", 0, 0, 1024,
+        marked("Second copies in each layer of experts that are spread; DeepSeek: 32.")))
 
     # fmt: on
     @cached_property

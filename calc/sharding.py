@@ -335,6 +335,7 @@ def per_chip(scenario: Scenario) -> PerChip:
     model = s.model
     on_host = host.weights(s)
     routed = model.routed_bytes(s.stored) - (on_host if model.routed_params else 0.0)
+    routed += float(chosen.redundant_bytes(s))
     experts = routed / float(chosen.expert_ways() * chosen.pp)
     weights = float(chosen.weights_per_chip(s))
     cache = float(chosen.sequences(s.batch) * chosen.micro_batches) * float(

@@ -31,6 +31,7 @@ def layouts(draw: st.DrawFn) -> dict[str, Any]:
         "attention_dp": dp,
         "pipeline": pp,
         "expert_parallel": draw(st.sampled_from([1, tp * dp])),
+        "redundant_experts": draw(st.sampled_from([0, 16])),
         "micro_batches": draw(st.sampled_from([0, 1, 3])),
         "kv_sharding": draw(st.sampled_from(KV_SHARDINGS)),
         "overlap": draw(share),

@@ -19,6 +19,7 @@ from strategies import scenarios
 
 from calc import Model, Scenario, decode, layout, memory, roofline, sharding
 from calc.attention import SlidingWindow
+from calc.checkpoint import ROUTED
 from calc.chip import Fabric
 from calc.layout import Layout
 from calc.network import Network, torus_shape
@@ -50,6 +51,36 @@ def test_one_chip_without_attention_flops_is_the_bound(model: str) -> None:
         assert without >= bound * (1 - 1e-9)
         if not s.model.routed_params:
             assert_allclose(without, bound, rtol=0.03)
+
+
+def test_redundant_experts_fill_and_are_read_as_experts() -> None:
+    """DeepSeek's decoding unit: 256 experts and 32 copies on 144 chips, two of a layer on each."""
+    s = scenario(
+        "deepseek-v3", "h100-sxm", w="fp8", n_chips=144, batch=144 * 128, fidelity="operators",
+        attention_dp=144, expert_parallel=144,
+    )  # fmt: skip
+    copied = replace(s, redundant_experts=32)
+    assert "256 experts do not split 144 ways." in layout.problems(s)
+    assert not layout.problems(copied)
+    expert = 3 * 7168 * 2048 * s.stored.of(ROUTED).bytes
+    held = float(Layout.of(copied).weights_per_chip(copied) - Layout.of(s).weights_per_chip(s))
+    assert_allclose(held, 58 * 32 / 144 * expert)
+
+    def read(one: Scenario, batch: int) -> float:
+        moved = [
+            o.moved for o in decode.step_time(one, batch=batch).work.operators if o.name == ROUTED
+        ]
+        return float(sum(moved))
+
+    # Large batches hit all: two experts of a layer on each chip. Of a single token each choice is
+    # a copy of its own.
+    assert_allclose(read(copied, 144 * 128), 58 * 2 * expert, rtol=1e-6)
+    assert_allclose(read(copied, 144 * 128) / read(s, 144 * 128), 288 / 256, rtol=1e-6)
+    assert read(s, 144) < read(copied, 144) < read(s, 144) * 288 / 256
+    # Where experts are not spread there are no copies, which is said.
+    whole = replace(copied, expert_parallel=1)
+    assert decode.step_time(whole).total == decode.step_time(replace(s, expert_parallel=1)).total
+    assert "Experts that are not spread have no redundant copies." in layout.problems(whole)
 
 
 @given(scenarios(operators=True))

@@ -39,7 +39,7 @@ MEANINGS: dict[str, tuple[str, float | str]] = {
     "rt": ("runtime_memory", 0.0), "eng": ("engine", "chip"), "el": ("link_efficiency", 1.0),
     "kt": ("kernel_time", 0.0), "ar": ("reduce_latency", 0.0),
     "rt": ("runtime_memory", 0.0), "hs": ("host_share", 0.0), "hc": ("host_compute", "host"),
-    "hb": ("host_bandwidth", 90), "hf": ("host_rate", 2.0),
+    "hb": ("host_bandwidth", 90), "hf": ("host_rate", 2.0), "rx": ("redundant_experts", 0),
     "arr": ("arrivals", "poisson"), "qps": ("rate", 0.8),
     "req": ("requests", 400), "len": ("lengths", "lognormal"), "cv": ("spread", 1.0),
     "burst": ("burstiness", 2.0), "sys": ("system", 0), "turns": ("turns", 1),

@@ -70,6 +70,10 @@ def _chip_weights(s: Scenario) -> Expression:
             each = replace(each, name=r"b_\mathrm{exp}")
         spread = experts * each
         part = part + (_less_hosted(s, spread) if model.routed_params else spread) / ways
+        copies = float(chosen.redundant_bytes(s))
+        if copies:
+            words = marked("second copies of experts")
+            part = part + Symbol(r"M_\mathrm{red}", copies, "byte", words) / ways
     return part / stages
 
 

@@ -44,6 +44,7 @@ FOLDED: dict[str, Rows] = {
         ("tensor_parallel", "attention_dp"),
         ("expert_parallel", "pipeline"),
         ("micro_batches", "kv_sharding"),
+        ("redundant_experts",),
     ),
     marked("Links and losses"): (
         ("hop_latency", "load_imbalance"),
@@ -113,7 +114,7 @@ TYPED = frozenset(
         "prefix_hit", "kv_block", "price", "power",
         "rate", "requests", "seed", "spread", "burstiness", "samples", "turns", "system",
         "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
-        "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
+        "redundant_experts", "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
     }
 )  # fmt: skip
 
