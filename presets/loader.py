@@ -6,29 +6,19 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, fields, replace
+from dataclasses import MISSING, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
-from calc import (
-    Block,
-    Chip,
-    Model,
-    NumberFormat,
-    Price,
-    attention,
-    feedforward,
-    sparse_attention,
-    state_space,
-)
+from calc import Chip, Model, NumberFormat, Price, feedforward
 from calc.checkpoint import PARTS, Checkpoint
 from calc.chip import FABRICS, PLAUSIBLE, RATES, Fabric
+from calc.design import reading
+from calc.design.table import read_block, read_feedforward
 from calc.engine import EngineClass
 from calc.errors import LedgerError
 from calc.formats import USES
 from calc.model import Resident
-
-Table = dict[str, Any]
 
 ORDER = "order"  # the place of a file's tables among those of others, at its top
 
@@ -40,36 +30,18 @@ class PresetError(LedgerError):
         super().__init__(f"{file.name}: {key}: {reason}")
 
 
-class Reader:
+class Reader(reading.Reader):
     """One table of one file, handed out key by key; what nobody asked for is a typo."""
 
     def __init__(self, file: Path, key: str, table: Any) -> None:
-        self.file, self.key = file, key
-        if not isinstance(table, dict):
-            raise self.error("", "is not a table")
-        self.table: Table = dict(table)
+        self.file = file
+        super().__init__(key, table)
 
     def error(self, key: str, reason: str) -> PresetError:
-        return PresetError(self.file, ".".join(part for part in (self.key, key) if part), reason)
+        return PresetError(self.file, self.path(key), reason)
 
-    def take(self, key: str, kind: type | tuple[type, ...], default: Any = MISSING) -> Any:
-        """The value of `key`, of type `kind`; without a default the key must be there."""
-        if key not in self.table:
-            if default is MISSING:
-                raise self.error(key, "is missing")
-            return default
-        value = self.table.pop(key)
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise self.error(key, f"is not {' or '.join(k.__name__ for k in kinds)}")
-        return value
-
-    def number(self, key: str, low: float, high: float, default: Any = MISSING) -> float:
-        """A finite number within a range."""
-        value: float = self.take(key, (int, float), default)
-        if value is not default and not (math.isfinite(value) and low <= value <= high):
-            raise self.error(key, f"{value:g} is outside {low:g} to {high:g}")
-        return value
+    def within(self, key: str, table: Any) -> Reader:
+        return Reader(self.file, self.path(key), table)
 
     def count(self, key: str, default: Any = MISSING) -> int:
         """A whole number of at least 1."""
@@ -84,15 +56,6 @@ class Reader:
         if not all(isinstance(value, str) for value in values):
             raise self.error(key, "is not a list of texts")
         return tuple(values)
-
-    def table_of(self, key: str, default: Any = MISSING) -> Reader:
-        """A table within the table."""
-        return Reader(self.file, f"{self.key}.{key}", self.take(key, dict, default))
-
-    def done(self) -> None:
-        """Refuse keys that nothing has read."""
-        for key in self.table:
-            raise self.error(key, "is not a key known here")
 
 
 def read_tables(files: Iterable[Path]) -> Iterator[tuple[str, Reader]]:
@@ -199,7 +162,7 @@ class Facts:
         """Other memories that the machine is sold with, in the form of `memory`."""
         found = []
         for item in self.reader.take("sizes", list, []):
-            one = Reader(self.reader.file, f"{self.reader.key}.sizes", item)
+            one = self.reader.within("sizes", item)
             printed = float(one.number("value", *PLAUSIBLE["memory"]))
             visible = one.number("visible", *PLAUSIBLE["visible_memory"], None)
             self._cite(f"memory of {printed / 1e9:g} GB", one)
@@ -242,9 +205,7 @@ class Facts:
         if "price" in self.reader.table:
             used = self.price(self.reader.table_of("price"), "price")
         others = tuple(
-            self.price(
-                Reader(self.reader.file, f"{self.reader.key}.other_prices", item), f"price {i}"
-            )
+            self.price(self.reader.within("other_prices", item), f"price {i}")
             for i, item in enumerate(self.reader.take("other_prices", list, []), 2)
         )
         return used, others
@@ -326,102 +287,6 @@ def _with_memory(chip: Chip, size: tuple[float, float, str]) -> Chip:
                    printed_memory=printed, memory_by=by)  # fmt: skip
 
 
-# Attention by the name of its kind, and by the key that puts a kind around it, innermost first.
-KINDS = {**attention.KINDS, **sparse_attention.KINDS, **state_space.KINDS}
-AROUND = {**sparse_attention.AROUND, **attention.AROUND}
-
-
-def figures_of(kind: type) -> list[Field[Any]]:
-    """The fields of a kind that are figures of its own: all but the layer it stands around."""
-    inner = "inner" if issubclass(kind, attention.Around) else ""
-    return [field for field in fields(kind) if field.name != inner]
-
-
-def read_figures(reader: Reader, kind: type) -> dict[str, Any]:
-    """The figures of a kind, each under its field's name."""
-    figures: dict[str, Any] = {}
-    for field in figures_of(kind):
-        wanted = bool if field.type == "bool" else int
-        value = figures[field.name] = reader.take(field.name, wanted, field.default)
-        low = 0 if field.default == 0 else field.metadata.get("low", 1)
-        if wanted is int and value < low:
-            raise reader.error(field.name, f"{value} is too small")
-    return figures
-
-
-def read_layer(reader: Reader, kinds: Mapping[str, type]) -> Any:
-    """A layer: its kind names a class, its keys are the fields of the class."""
-    kind = reader.take("kind", str)
-    if kind not in kinds:
-        raise reader.error("kind", f"{kind} is not one of {', '.join(kinds)}")
-    figures = read_figures(reader, kinds[kind])
-    try:
-        return kinds[kind](**figures)
-    except ValueError as error:
-        raise reader.error("", str(error)) from error
-
-
-def read_around(reader: Reader, key: str, kind: type) -> dict[str, Any] | None:
-    """The figures of a kind around a layer, None without it: true, a count, or a table of them."""
-    if key not in reader.table:
-        return None
-    match figures_of(kind):
-        case []:
-            return {} if reader.take(key, bool) else None
-        case [field]:
-            return {field.name: reader.count(key)}
-    table = reader.table_of(key)
-    figures = read_figures(table, kind)
-    table.done()
-    return figures
-
-
-def read_attention(reader: Reader) -> attention.Attention:
-    """An attention layer, and what limits or shares it."""
-    around = {key: read_around(reader, key, kind) for key, kind in AROUND.items()}
-    layer: attention.Attention = read_layer(reader, KINDS)
-    reader.done()
-    for key, figures in around.items():
-        if figures is None:
-            continue
-        kind = AROUND[key]
-        if not isinstance(layer, get_type_hints(kind)["inner"]):
-            raise reader.error(key, f"does not go around {layer.label}")
-        layer = kind(inner=layer, **figures)
-    return layer
-
-
-def read_block(reader: Reader) -> Block:
-    """One block of equal layers; without attention or without feed-forward, as the file says."""
-    norms = reader.take("norms", int, 2)
-    if norms and not {"attention", "feedforward"} & set(reader.table):
-        raise reader.error("attention", "and feedforward are both missing")
-    if norms < 0:
-        raise reader.error("norms", f"{norms} is too small")
-    block = Block(
-        count=reader.count("count"),
-        attention=read_attention(reader.table_of("attention"))
-        if "attention" in reader.table
-        else attention.NO_ATTENTION,
-        feedforward=read_feedforward(reader.table_of("feedforward"))
-        if "feedforward" in reader.table
-        else feedforward.NO_FEEDFORWARD,
-        norms=norms,
-        beside=reader.take("beside", bool, False),
-        weight_sets=reader.count("weight_sets", 0),
-    )
-    reader.done()
-    return block
-
-
-def read_feedforward(reader: Reader) -> feedforward.FeedForward:
-    """A feed-forward layer, and what may stand beside it."""
-    beside = reader.table_of("beside") if "beside" in reader.table else None
-    layer: feedforward.FeedForward = read_layer(reader, feedforward.KINDS)
-    reader.done()
-    return layer if beside is None else feedforward.Beside(layer, read_feedforward(beside))
-
-
 def read_checkpoint(reader: Reader, formats: Mapping[str, NumberFormat]) -> Checkpoint | None:
     """How a model is published: in one format, or in one for each part and the rest."""
     given = reader.take("checkpoint", (str, dict), None)
@@ -443,7 +308,7 @@ def read_resident(reader: Reader) -> tuple[Resident, ...]:
     """What is loaded beside the decoder, each with its parameters; 0 for not known."""
     found = []
     for item in reader.take("resident", list, []):
-        one = Reader(reader.file, f"{reader.key}.resident", item)
+        one = reader.within("resident", item)
         counts = one.take("params", int, 0), one.take("routed", int, 0)
         if not 0 <= counts[1] <= counts[0]:
             raise one.error("routed", "is not within params")
@@ -473,8 +338,7 @@ def read_model(id: str, reader: Reader, formats: Mapping[str, NumberFormat]) -> 
         vocabulary=reader.count("vocabulary"),
         tied=reader.take("tied", bool),
         blocks=tuple(
-            read_block(Reader(reader.file, f"{id}.blocks[{i}]", block))
-            for i, block in enumerate(blocks)
+            read_block(reader.within(f"blocks[{i}]", block)) for i, block in enumerate(blocks)
         ),
         max_context=reader.count("max_context", None),
         positions=reader.count("positions", 0),

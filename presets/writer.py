@@ -1,7 +1,6 @@
 """Writes a model as the table that `presets.loader` reads.
 
-``make model CONFIG=config.json ID=my-model`` makes a preset of a Hugging Face configuration. It
-needs tomlkit, which is installed for development only.
+``make model CONFIG=config.json ID=my-model`` makes a preset of a Hugging Face configuration.
 """
 
 from __future__ import annotations
@@ -10,106 +9,23 @@ import argparse
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import tomlkit
-from tomlkit.items import InlineTable, Table
-
-from calc import Block, Model, custom, feedforward, hf_config
-from calc.attention import NO_ATTENTION, Around, Attention
-from calc.checkpoint import Checkpoint
-from calc.feedforward import NO_FEEDFORWARD, Beside, FeedForward
-from calc.model import Resident
+from calc import Model, custom, hf_config
+from calc.design import toml
 from presets import HERE, formats, models
-from presets.loader import AROUND, KINDS, ORDER, PresetError, Reader, figures_of, read_model
-
-NAMES = {kind: name for name, kind in (*KINDS.items(), *feedforward.KINDS.items())}
-KEYS = {kind: key for key, kind in AROUND.items()}
+from presets.loader import ORDER, PresetError, Reader, read_model
 
 IDS = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
 HEADER = "# One table a model; blocks are equal layers, wherever they stand in the stack.\n\n"
 UNSAID = "config.json, from where is not said yet"
+UNCITED = "Say where it comes from: the repository and its commit."
 
 
 def written(model: Model) -> str:
     """A file of one model, with what was assumed as comments and a place for its source."""
-    table = tomlkit.table()
-    for assumption in model.assumptions:
-        table.add(tomlkit.comment(f"Assumed: {assumption}"))
-    for key, value in said(model).items():
-        if key not in ("id", "blocks", "assumptions", "sources"):
-            table.add(key, plain(value))
-    if UNSAID in model.sources:
-        table.add(tomlkit.comment("Say where it comes from: the repository and its commit."))
-    table.add("sources", tomlkit.item(list(model.sources)).multiline(True))
-    blocks = tomlkit.aot()
-    for block in model.blocks:
-        blocks.append(block_table(block))
-    table.add("blocks", blocks)
-    return tomlkit.dumps({model.id: table})
-
-
-def said(thing: Any) -> dict[str, Any]:
-    """The fields of a model, block or kind that are not at their defaults."""
-    values = {field.name: getattr(thing, field.name) for field in figures_of(type(thing))}
-    defaults = {field.name: field.default for field in fields(thing)}
-    return {name: value for name, value in values.items() if value != defaults[name]}
-
-
-def plain(value: Any) -> Any:
-    """A value as TOML holds it."""
-    match value:
-        case Checkpoint(rest, ()):
-            return rest.id
-        case Checkpoint(rest, parts):
-            return inline({"rest": rest.id, **{part: one.id for part, one in parts}})
-        case (Resident(), *_):
-            return [inline({"name": one.name, **said(one)}) for one in value]
-        case Attention():
-            return inline(attention_table(value))
-        case FeedForward():
-            return inline(feedforward_table(value))
-    return value
-
-
-def block_table(block: Block) -> Table:
-    """One block of equal layers; a part that it has none of is left out."""
-    table = tomlkit.table()
-    for key, value in said(block).items():
-        if value not in (NO_ATTENTION, NO_FEEDFORWARD):
-            table.add(key, plain(value))
-    return table
-
-
-def attention_table(layer: Attention) -> dict[str, Any]:
-    """An attention layer: its kind and figures, then a key for each kind that stands around it."""
-    if not isinstance(layer, Around):
-        return {"kind": NAMES[type(layer)], **said(layer)}
-    value: Any = said(layer)
-    match figures_of(type(layer)):
-        case []:
-            value = True
-        case [field]:
-            value = getattr(layer, field.name)
-    return {**attention_table(layer.inner), KEYS[type(layer)]: value}
-
-
-def feedforward_table(layer: FeedForward) -> dict[str, Any]:
-    """A feed-forward layer, and what stands beside it."""
-    if isinstance(layer, Beside):
-        return {**feedforward_table(layer.first), "beside": feedforward_table(layer.second)}
-    return {"kind": NAMES[type(layer)], **said(layer)}
-
-
-def inline(content: Mapping[str, Any]) -> InlineTable:
-    """A table on one line, and those within it."""
-    table = tomlkit.inline_table()
-    for key, value in content.items():
-        table.append(key, inline(value) if isinstance(value, dict) else value)
-    return table
+    return toml.written(model, {"sources": UNCITED} if UNSAID in model.sources else {})
 
 
 def add(

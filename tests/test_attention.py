@@ -10,14 +10,14 @@ import pytest
 from scenarios import scenario
 
 from calc import Block, Model, attention, hf_config, paging, prefill, sparse_attention, state_space
-from calc.attention import Attention, GroupedQuery, Latent, SharedCache, SlidingWindow, StatedCache
+from calc.attention import Attention, GroupedQuery, Latent, SharedCache, SlidingWindow
+from calc.design import kinds
 from calc.feedforward import NO_FEEDFORWARD
 from calc.formats import NumberFormat
 from calc.sparse_attention import SparseTopK
 from pages.ui.kv_cache.tables import caches
 from pages.ui.prefill.tables import layers
 from presets import models
-from presets.loader import AROUND, KINDS
 
 BYTE = NumberFormat("int8", "int8", 8)
 PUBLISHED = list(dict.fromkeys(b.attention for m in models.values() for b in m.blocks))
@@ -45,8 +45,7 @@ def test_every_kind_can_be_named_in_a_preset() -> None:
         for kind in vars(module).values()
         if inspect.isclass(kind) and issubclass(kind, Attention) and not inspect.isabstract(kind)
     }
-    # A model of which totals are known has no file of its own.
-    assert found - {StatedCache} == {*KINDS.values(), *AROUND.values()}
+    assert found == {*kinds.ATTENTION.values(), *kinds.AROUND.values()}
 
 
 @pytest.mark.parametrize("kind", [*PUBLISHED, *SHARED], ids=lambda kind: kind.label)

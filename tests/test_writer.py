@@ -138,7 +138,7 @@ def test_what_a_preset_cannot_say_is_not_written(
     """A width of 0 is a typo in a preset, whatever a configuration may say."""
     empty = Model("tiny", "T", 64, 100, True, (Block(1, NO_ATTENTION, Dense(0)),))
     monkeypatch.setattr(hf_config, "parse", lambda *_, **__: empty)
-    with pytest.raises(PresetError, match="width: 0 is too small"):
+    with pytest.raises(PresetError, match="width: 0 is outside 1 to"):
         writer.add("{}", "tiny", tmp_path)
     assert not list(tmp_path.iterdir())
 
