@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from calc import hf_config
 from calc.chip import PLAUSIBLE, RATES, Chip, Price
+from calc.design import table
+from calc.design.reading import TableError
 from calc.errors import LedgerError
 from calc.model import Model
 from calc.words import say
@@ -20,6 +24,9 @@ LONGEST_LINK_TEXT = 6000
 LONGEST_NAME = 60
 ID = "custom"
 TOTALS = "totals"
+BLOCKS = "blocks"
+# What a text of blocks was edited from: the id of a preset, or such a text's content.
+FROM = "from"
 
 
 class CustomError(LedgerError):
@@ -47,15 +54,18 @@ def pack(content: Mapping[str, Any]) -> str:
 
 
 def model(text: str) -> Model:
-    """A model from a ``config.json`` or from its totals.
+    """A model from a ``config.json``, from its totals or from its blocks.
 
-    Totals are ``{"model_type": "totals", "total_params": …, "kv_elements_per_token": …}``.
+    Totals are ``{"model_type": "totals", "total_params": …, "kv_elements_per_token": …}``; blocks
+    are ``{"model_type": "blocks", …}`` with what `calc.design.table` writes.
 
     >>> totals = '{"model_type":"totals","total_params":30e9,"kv_elements_per_token":1e5}'
     >>> model(totals).total_params
     30000000000
     """
     content = _object(text)
+    if content.get("model_type") == BLOCKS:
+        return _of_blocks(content)
     if content.get("model_type") != TOTALS:
         try:
             return hf_config.parse(content, id=ID, name=_name(content, ""))
@@ -69,6 +79,54 @@ def model(text: str) -> Model:
     )
 
 
+def _of_blocks(content: Mapping[str, Any]) -> Model:
+    """A model from a text's table."""
+    around = ("model_type", "name", FROM)
+    try:
+        found = table.read(
+            {key: value for key, value in content.items() if key not in around},
+            id=ID,
+            name=_name(content, say("Custom model")),
+        )
+    except TableError as error:
+        raise CustomError(str(error)) from error
+    return replace(found, origin=_origin(content.get(FROM)))
+
+
+def _origin(given: Any) -> str:
+    """What a text says that its model was edited from; empty where it cannot be that."""
+    if isinstance(given, str):
+        return given if re.fullmatch(r"[a-z0-9.-]{1,60}", given) else ""
+    if not isinstance(given, Mapping) or FROM in given:
+        return ""
+    text = json.dumps(given, separators=(",", ":"))
+    try:
+        model(text)
+    except CustomError:
+        return ""
+    return text
+
+
+def of_model(edited: Model) -> str:
+    """The text that gives a model block by block, and what it was edited from.
+
+    An origin that is too long for a link is left out.
+
+    Raises
+    ------
+    CustomError
+        If the text is too long even so.
+    """
+    content = {"model_type": BLOCKS, "name": edited.name, **table.written(edited)}
+    if not edited.origin:
+        return pack(content)
+    origin = json.loads(edited.origin) if edited.origin.startswith("{") else edited.origin
+    try:
+        return pack({**content, FROM: origin})
+    except CustomError:
+        return pack(content)
+
+
 def compact_model(text: str) -> str:
     """The shortest text that gives the same model.
 
@@ -79,7 +137,7 @@ def compact_model(text: str) -> str:
     """
     content = _object(text)
     read = model(text)
-    if content.get("model_type") == TOTALS:
+    if content.get("model_type") in (TOTALS, BLOCKS):
         return pack(content)
     named = {"name": read.name} if isinstance(content.get("name"), str) else {}
     return pack({**hf_config.compact(content), **named})

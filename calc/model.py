@@ -100,6 +100,8 @@ class Model:
         Where the weights are published, as owner/name on the Hugging Face hub; empty when unknown.
     assumptions : tuple of str
         What was taken for granted where a configuration left something out.
+    origin : str
+        What it was edited from: the id of a preset, or a text as links carry custom models.
     sources, note : tuple of str, str
         Where the figures come from and what to know about them.
 
@@ -127,6 +129,7 @@ class Model:
     resident: tuple[Resident, ...] = ()
     hub: str = field(default="", compare=False)
     assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    origin: str = field(default="", compare=False, repr=False)
     sources: tuple[str, ...] = field(default=(), compare=False, repr=False)
     note: str = field(default="", compare=False, repr=False)
 
