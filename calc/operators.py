@@ -268,11 +268,11 @@ class _Roofline:
         s, spread = self.s, self.layout.ep > 1
         ways, imbalance = self.layout.expert_ways(), np.where(spread, s.load_imbalance, 1.0)
         tokens = self.multiplied * np.where(spread, self.layout.dp, 1.0)
-        hit = np.minimum(part.read(tokens, s.routing_skew) * imbalance, float(part.total))
+        hit = np.minimum(part.read(tokens, s.routing_skew) * imbalance, 1.0 * part.total)
         if s.redundant_experts:
             # A token goes to one of an expert's copies: they are hit as so many experts would be.
             held = replace(part, experts=part.experts + s.redundant_experts)
-            copied = np.minimum(held.read(tokens, s.routing_skew) * imbalance, float(held.total))
+            copied = np.minimum(held.read(tokens, s.routing_skew) * imbalance, 1.0 * held.total)
             hit = np.where(spread, copied, hit)
         flops = 2.0 * self.charged * np.where(spread, self.layout.dp, 1.0)
         flops = flops * part.active * imbalance

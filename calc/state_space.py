@@ -74,7 +74,7 @@ class ConstantState(Attention):
         return 0.0
 
     def kv_bytes(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
-        return np.full(np.shape(context), float(self.state_bytes))
+        return np.asarray(np.ones(np.shape(context)) * self.state_bytes)
 
     def kv_bytes_read(self, context: ArrayLike, kv_format: NumberFormat) -> Array:
         """Read and written, once a step."""
@@ -82,7 +82,7 @@ class ConstantState(Attention):
 
     def flops(self, context: ArrayLike) -> Array:
         """Decay, update and read-out, 2 FLOP each per element of the state."""
-        return np.full(np.shape(context), 6.0 * self.state_elements)
+        return np.asarray(np.ones(np.shape(context)) * 6.0 * self.state_elements)
 
     def prefill_flops(self, tokens: ArrayLike) -> Array:
         return np.asarray(tokens, dtype=float) * 6.0 * self.state_elements

@@ -6,7 +6,7 @@ that JSON and TOML carry it, and an edit puts a value at a path: ``blocks[0].att
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, get_type_hints
 
@@ -27,7 +27,7 @@ from calc.design.kinds import (
 from calc.design.reading import Reader, Table, TableError
 from calc.feedforward import NO_FEEDFORWARD, Beside, FeedForward
 from calc.model import Block, Model, Resident
-from calc.words import say
+from calc.words import marked, say
 
 LARGEST_MODEL = 10**14
 MOST_BLOCKS = 64
@@ -119,7 +119,7 @@ def read(table: Mapping[str, Any], *, id: str = "custom", name: str = "") -> Mod
         path of what it is.
     """
     reader = Reader("", dict(table))
-    stated = _is_stated(table)
+    stated = is_stated(table)
     least = 0 if stated else 1
     model = Model(
         id=id,
@@ -146,7 +146,7 @@ def read(table: Mapping[str, Any], *, id: str = "custom", name: str = "") -> Mod
     return model
 
 
-def _is_stated(table: Mapping[str, Any]) -> bool:
+def is_stated(table: Mapping[str, Any]) -> bool:
     """Whether all that is known of a model are totals."""
     blocks = table.get("blocks")
     return isinstance(blocks, list) and all(
@@ -277,19 +277,24 @@ def _read_around(reader: Reader, key: str, kind: type) -> Table | None:
     return figures
 
 
-def misfits(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
+# Figures of a layer that must go together: their names, whether they do, and what is said if not.
+RULES: tuple[tuple[tuple[str, str], Callable[[Any, Any], Any], str], ...] = (
+    (
+        ("kv_heads", "heads"),
+        lambda kv_heads, heads: heads % kv_heads == 0,
+        marked("{kv_heads:,} KV heads do not divide {heads:,} query heads"),
+    ),
+    (
+        ("top_k", "experts"),
+        lambda top_k, experts: top_k <= experts,
+        marked("top-k {top_k:,} is more than the {experts:,} experts"),
+    ),
+)
+
+
+def misfits(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Figures of a layer that do not go together, and why."""
-    found = []
-    heads, kv_heads = figures.get("heads"), figures.get("kv_heads")
-    if heads is not None and kv_heads and heads % kv_heads:
-        found.append(
-            ("kv_heads", say("heads {heads:,} is not a multiple of kv_heads {kv:,}",
-                             heads=heads, kv=kv_heads))
-        )  # fmt: skip
-    experts, top_k = figures.get("experts"), figures.get("top_k")
-    if experts is not None and top_k is not None and top_k > experts:
-        found.append(
-            ("top_k", say("top_k {top_k:,} is more than the {experts:,} experts",
-                          top_k=top_k, experts=experts))
-        )  # fmt: skip
-    return found
+    for names, fits, message in RULES:
+        values = {name: figures.get(name) for name in names}
+        if None not in values.values() and not fits(*values.values()):
+            yield names[0], say(message, **values)
