@@ -21,6 +21,7 @@ PAGES = (
     "decode",
     "prefill",
     "kv_cache",
+    "model",
     "sharding",
     "capacity",
     "quantization",

@@ -1,4 +1,4 @@
-"""What of a model does not split, does not fit a kernel, or is unlike its width: for each a sentence."""
+"""What of a model does not split, does not fit a kernel, or is unlike its width, in sentences."""
 
 from __future__ import annotations
 
@@ -38,15 +38,19 @@ def _attention(block: Block, tp: int) -> Iterator[tuple[str, str]]:
     """Heads that a tensor-parallel width does not divide, and copies of those that are fewer."""
     split = block.attention.split
     if split.query_elements and split.query_heads % tp:
-        yield "heads", say("{n:,} heads do not split over {tp:,} chips.", n=split.query_heads, tp=tp)
+        yield (
+            "heads",
+            say("{n:,} heads do not split over {tp:,} chips.", n=split.query_heads, tp=tp),
+        )
     kv = split.cache_heads
     if not split.query_elements or kv < 2:
         return
     if kv % tp and tp % kv:
         yield "kv_heads", say("{n:,} KV heads do not split over {tp:,} chips.", n=kv, tp=tp)
     elif kv < tp:
-        yield "kv_heads", say(
-            "{tp:,} chips keep {copies:,} copies of each KV head.", tp=tp, copies=tp // kv
+        yield (
+            "kv_heads",
+            say("{tp:,} chips keep {copies:,} copies of each KV head.", tp=tp, copies=tp // kv),
         )
 
 
@@ -75,6 +79,7 @@ def _heads(block: Block, model: Model) -> Iterator[tuple[str, str]]:
             heads=core.heads, width=core.head_dim, together=together, d=model.d_model,
         )  # fmt: skip
     if core.head_dim % _EIGHTH or core.head_dim > _WIDEST_HEAD:
-        yield "head_dim", say(
-            "FlashAttention takes widths in eights up to {most}.", most=_WIDEST_HEAD
+        yield (
+            "head_dim",
+            say("FlashAttention takes widths in eights up to {most}.", most=_WIDEST_HEAD),
         )

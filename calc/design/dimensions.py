@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from calc.design import edits
+from calc.design.kinds import FIGURES
 from calc.design.reading import Table
 from calc.words import say
 
-# Figures by the part they stand in, with what they are rounded to: the largest of these powers of
-# two that the present value has room for. 1 leaves whole numbers.
-_MOVED: Mapping[str, Mapping[str, int]] = {
-    "": {"d_model": 256, "vocabulary": 256},
-    "block": {"count": 1},
-    "attention": {
-        "heads": 8, "kv_heads": 1, "head_dim": 16, "window": 128, "chunk": 128, "kv_rank": 64,
-        "rope_dim": 16, "q_rank": 64, "nope_dim": 16, "value_dim": 16, "top_k": 64,
-        "value_heads": 1, "key_dim": 16, "state": 8, "near": 64, "ratio": 1,
-    },
-    "feedforward": {
-        "width": 256, "experts": 8, "top_k": 1, "expert_width": 64, "shared_width": 64,
-    },
+# Figures that can be moved, by the part they stand in.
+_MOVED: Mapping[str, Collection[str]] = {
+    "": ("d_model", "vocabulary"),
+    "block": ("count",),
+    "attention": (
+        "heads", "kv_heads", "head_dim", "window", "chunk", "kv_rank", "rope_dim", "q_rank",
+        "nope_dim", "value_dim", "top_k", "value_heads", "key_dim", "state", "near", "ratio",
+    ),
+    "feedforward": ("width", "experts", "top_k", "expert_width", "shared_width"),
 }  # fmt: skip
 
 
@@ -108,8 +105,7 @@ def _dimension(id: str, group: list[edits.Entry], same: bool) -> Dimension:
     label = say(first.label)
     if not same:
         label = say("{figure}, block {n}", figure=label, n=_place(first.path))
-    part = id.rpartition(".")[0].rpartition(".")[2]
-    granule = _MOVED[part][name]
+    granule = FIGURES[name].step
     # A figure that stands between the rounded ones is moved by what it has room for.
     while granule > 1 and (first.value % granule or granule > first.value):
         granule //= 2
@@ -131,7 +127,8 @@ def _new_window(content: Table, known: Mapping[str, Dimension]) -> dict[str, Dim
     )
     if limited or not paths:
         return {}
-    return {id: Dimension(id, paths, "window", say("Window"), 0, 1, 10**9, 128)}
+    figure = FIGURES["window"]
+    return {id: Dimension(id, paths, "window", say(figure.label), 0, 1, figure.high, figure.step)}
 
 
 def values(dimension: Dimension, content: Table, most: int = 32, context: int = 8192) -> list[int]:

@@ -154,6 +154,11 @@ class Entry:
     extra: bool
 
     @property
+    def step(self) -> int:
+        """What a control moves it by."""
+        return FIGURES[self.path.rpartition(".")[2]].step
+
+    @property
     def flag(self) -> bool:
         """Whether it is a yes or no."""
         return isinstance(self.value, bool)
@@ -320,3 +325,27 @@ def limits(content: Table, i: int) -> list[str]:
     if layer is None or isinstance(layer, StatedCache) or to_images:
         return []
     return [key for key in starts.LIMITS if starts.goes_around(key, layer)]
+
+
+def differences(before: Table, after: Table) -> list[tuple[str, int, Any, Any]]:
+    """Figures in which two models differ: label, block from 1 or 0 for none, and both values.
+
+    A figure that one of them does not have is None in it. Blocks are held against each other in
+    their order; none are where their numbers differ.
+    """
+    found = [
+        (entry.label, 0, was.value, entry.value)
+        for was, entry in zip(of_whole(before), of_whole(after), strict=True)
+        if was.value != entry.value
+    ]
+    if len(before["blocks"]) != len(after["blocks"]):
+        return found
+    for i in range(len(after["blocks"])):
+        for part in (of_block, of_attention, of_feedforward):
+            old, new = ({e.path: e for e in part(content, i)} for content in (before, after))
+            for path in {**old, **new}:
+                pair = [side[path].value if path in side else None for side in (old, new)]
+                if pair[0] != pair[1]:
+                    label = (new.get(path) or old[path]).label
+                    found.append((label, i + 1, *pair))
+    return found

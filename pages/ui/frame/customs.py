@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from calc import custom, hf_config
+from calc import Model, custom, hf_config
 from calc.chip import RATES
 from calc.hf_refusals import UnknownFamilyError
 from calc.words import marked, say
@@ -35,6 +35,23 @@ def _use_model(content: str) -> None:
         st.session_state[_MODEL_PROBLEM] = str(error)
         _offer(content, error.__cause__)
         return
+    st.session_state[_MODEL_PROBLEM] = ""
+    st.session_state["model"] = custom.ID
+
+
+def use_edited(model: Model) -> None:
+    """Make a model that was edited block by block the custom model.
+
+    Raises
+    ------
+    CustomError
+        If it is too long for a link.
+    """
+    written = custom.of_model(model)
+    # A control that was folded away starts with the value it is given, and would not tell the link.
+    if "cfg" not in st.session_state:
+        st.query_params["cfg"] = written
+    st.session_state["cfg"] = written
     st.session_state[_MODEL_PROBLEM] = ""
     st.session_state["model"] = custom.ID
 

@@ -1,0 +1,100 @@
+"""The Model page: blocks that can be edited, and what that costs beside where it came from."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc.words import marked, say
+from pages.ui.charts import frontiers
+from pages.ui.frame import draw, sidebar
+from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.model import editor, figures, tables, words
+from pages.ui.model.view import METRICS, ModelView
+from pages.ui.writing import palette, text
+
+QUESTION = marked("What if the architecture were different?")
+
+
+def verdict(view: ModelView) -> str:
+    """The answer."""
+    return words.verdict(view)
+
+
+def head(view: ModelView) -> None:
+    """The answer and its figures."""
+    draw.head(verdict(view))
+    draw.metrics(METRICS, view)
+
+
+def step(view: ModelView) -> Shown:
+    """What fills the step, beside the origin's."""
+    return Shown(
+        figures.stacked(
+            {name: {term: float(time) for term, time in costs.step.charged().items()}
+             for name, costs in _both(view).items()},
+            palette.QUANTITIES, say("Time of a step (ms)"), "s", 1e-3,
+        ),
+        say("What fills a decode step, of the model and of what it was edited from."),
+    )  # fmt: skip
+
+
+def parameters(view: ModelView) -> Shown:
+    """Parameters by part, beside the origin's."""
+    rows = {name: costs.scenario.model.params_by_part for name, costs in _both(view).items()}
+    parts = list(dict.fromkeys(part for row in rows.values() for part in row))
+    return Shown(
+        figures.stacked(rows, figures.part_looks(parts), say("Parameters (billions)"), "", 1e9),
+        say("Parameters by part, of the model and of what it was edited from."),
+    )
+
+
+def _both(view: ModelView):
+    """The model and, if it was edited, what it came from, by name."""
+    shown = {view.model.name: view.now}
+    if view.edited:
+        origin = view.origin.name
+        shown[origin if origin not in shown else say("{model}, before", model=origin)] = view.before
+    return shown
+
+
+def design(view: ModelView) -> None:
+    """The controls, and beside them what they cost."""
+    with st.grid(2, min_column_width=400, vertical_alignment="top"):
+        with st.container():
+            editor.draw(view)
+        with st.container():
+            step(view).draw("model-step")
+            parameters(view).draw("model-parameters")
+            st.caption(words.why(view) or say("The origin stands beside it once it is edited."))
+
+
+def beside(view: ModelView) -> None:
+    """Every figure against the origin's, and both frontiers."""
+    with st.grid(2, min_column_width=400, vertical_alignment="top"):
+        st.markdown(tables.beside(view))
+        frontier(view).draw("model-frontier")
+
+
+def frontier(view: ModelView) -> Shown:
+    """Both frontiers."""
+    names = _both(view)
+    return Shown(
+        frontiers.frontiers(
+            [frontiers.Curve.of(name, costs.scenario) for name, costs in names.items()], []
+        ),
+        say("The frontiers of all scenarios: {names}.", names=text.listed(names)),
+    )
+
+
+PAGE = Page(
+    name="model",
+    title=marked("Model design"),
+    question=QUESTION,
+    view=ModelView,
+    groups=sidebar.COMMON,
+    parts={"head": head, "design": design},
+    controls="design",
+    tabs={marked("Side by side"): beside},
+    metrics=METRICS,
+    exhibits=(Exhibit("model", QUESTION, verdict, step),),
+)
