@@ -34,7 +34,8 @@ This page is written by `make links` from the fields themselves.
 HOLDS = {
     "cfg": "What `model=custom` is: the keys of a `config.json` that decide the model, or "
     '`{"model_type":"totals","total_params":…,"kv_elements_per_token":…}`, or '
-    '`{"model_type":"blocks",…}`, the table of a preset as JSON with `from`, what it was edited from.',
+    '`{"model_type":"blocks",…}`, the table of a preset as JSON with `from`, what it was edited '
+    "from.",
     "hw": "What `chip=custom` is, in SI units: "
     '`{"name","memory","bandwidth","peaks":{"bf16":…},"link","price"}`.',
     "pq": "Target and draft of the acceptance bench: weights with commas between, a semicolon, as "

@@ -173,7 +173,8 @@ Read = Callable[[str, Reader], object]
 CASES: list[tuple[str, Callable[..., object], str, str, str]] = [
     (MODEL, read_model, "d_model", "d_modle", "m.d_model: is missing"),
     (MODEL, read_model, "tied = false", "tied = false\nties = 1", "m.ties: is not a key known"),
-    (MODEL, read_model, "kv_heads = 2", "kv_heads = 3", "kv_heads: 3 KV heads do not divide 4 query heads"),
+    (MODEL, read_model, "kv_heads = 2", "kv_heads = 3",
+     "kv_heads: 3 KV heads do not divide 4 query heads"),
     (MODEL, read_model, "kv_heads = 2", "kv_heads = 0", "kv_heads: 0 is outside 1 to 10,000"),
     (MODEL, read_model, "head_dim = 16", "hd = 16", "attention.head_dim: is missing"),
     (MODEL, read_model, "head_dim = 16", "head_dim = 16, q = 1", "attention.q: is not a key"),

@@ -38,7 +38,7 @@ MEANINGS: dict[str, tuple[str, float | str]] = {
     "px": ("prefix_hit", 0), "bl": ("kv_block", 16), "usd": ("price", 0.0), "pw": ("power", 0.0),
     "rt": ("runtime_memory", 0.0), "eng": ("engine", "chip"), "el": ("link_efficiency", 1.0),
     "kt": ("kernel_time", 0.0), "ar": ("reduce_latency", 0.0),
-    "rt": ("runtime_memory", 0.0), "hs": ("host_share", 0.0), "hc": ("host_compute", "host"),
+    "hs": ("host_share", 0.0), "hc": ("host_compute", "host"),
     "hb": ("host_bandwidth", 90), "hf": ("host_rate", 2.0), "rx": ("redundant_experts", 0),
     "arr": ("arrivals", "poisson"), "qps": ("rate", 0.8),
     "req": ("requests", 400), "len": ("lengths", "lognormal"), "cv": ("spread", 1.0),
@@ -50,7 +50,8 @@ MEANINGS: dict[str, tuple[str, float | str]] = {
     "hm": ("host_memory", 64), "pfx": ("prefix", "none"), "aff": ("affinity", "on"),
     "str": ("streaming", "on"), "tl": ("ttft_limit", 5.0), "lang": ("language", "en"),
     "view": ("view", "explore"), "slide": ("slide", "decode"),
-    "mk": ("rows_class", "all"), "me": ("rows_engine", "all"), "mc": ("rows_chip", "all"), "mm": ("rows_model", "all"),
+    "mk": ("rows_class", "all"), "me": ("rows_engine", "all"), "mc": ("rows_chip", "all"),
+    "mm": ("rows_model", "all"),
     "mp": ("rows_phase", "all"), "my": ("rows_year", "all"),
 }  # fmt: skip
 

@@ -107,7 +107,8 @@ def _block(
             _kind(say("Sees"), f"limit-{i}", now, limits, partial(_change_kind, edits.around, i),
                   nothing=say("all tokens"))  # fmt: skip
         _kind(say("Feed-forward"), f"feedforward-{i}", feedforward.get("kind", ""),
-              starts.FEEDFORWARD_KINDS, partial(_change_kind, edits.feedforward_kind, i))  # fmt: skip
+              starts.FEEDFORWARD_KINDS,
+              partial(_change_kind, edits.feedforward_kind, i))  # fmt: skip
     entries = [
         *edits.of_block(content, i),
         *edits.of_attention(content, i),
