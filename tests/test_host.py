@@ -40,13 +40,13 @@ def test_with_nothing_on_the_host_it_does_not_matter(s: Scenario, more: dict[str
 def test_more_on_the_host_takes_less_of_the_chips_and_is_never_faster(
     s: Scenario, one: float, other: float, place: str
 ) -> None:
-    rate = min(s.chip.peaks.values()) * min(s.compute_efficiency, s.mfu)
+    rate = min(s.chip.peaks.values()) * min(s.constants.compute_efficiency, s.constants.mfu)
     assume(rate >= 1e11)
     slow = replace(
         s,
         host_compute=place,
         host_rate=min(1e15, rate),
-        host_bandwidth=min(s.chip.bandwidth * s.bandwidth_efficiency, 1e13),
+        host_bandwidth=min(s.chip.bandwidth * s.constants.bandwidth_efficiency, 1e13),
     )
     few, many = (replace(slow, host_share=share) for share in sorted((one, other)))
     assert memory.weights(many) <= memory.weights(few) * (1 + 1e-9)

@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from calc.design import edits, table
 from calc.design.kinds import KEYS
 from calc.design.reading import Table
+from calc.errors import LedgerError
 from calc.model import Model
 from calc.scenario import Scenario
 
 Array = NDArray[np.float64]
 
 
-class PartedError(Exception):
+class PartedError(LedgerError):
     """Points answered a question differently; `truth` has their answers."""
 
     def __init__(self, truth: NDArray[np.bool_]) -> None:

@@ -73,7 +73,7 @@ class Trie:
         return self.peek(session, most)
 
     def peek(self, session: int, most: int) -> int:
-        """The same, and it counts as no use."""
+        """What `find` would find, which counts as no use."""
         found = 0
         for key, blocks in self._path(session, most):
             edge = self._edges.get(key)

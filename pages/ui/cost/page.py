@@ -10,7 +10,7 @@ from pages.ui.cost import figures, tables, words
 from pages.ui.cost.view import METRICS, CostView
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.writing import hosted, published, text
+from pages.ui.writing import published, text
 
 QUESTION = marked("What does a million tokens cost?")
 
@@ -22,7 +22,7 @@ def verdict(view: CostView) -> str:
 
 def head(view: CostView) -> None:
     """The answer and its figures."""
-    draw.head(verdict(view), [hosted.told(view.scenario)])
+    draw.head(verdict(view))
     draw.metrics(METRICS, view)
 
 

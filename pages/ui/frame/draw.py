@@ -12,7 +12,7 @@ from calc.explain import EXPLANATIONS
 from calc.words import say
 from pages.ui.frame import link, session, tabs
 from pages.ui.frame.page import Metrics, Page, Part, V
-from pages.ui.writing import explained, published, tables, text, written
+from pages.ui.writing import explained, hosted, published, tables, text, written
 
 _TABS, _EXPLANATIONS = "tabs", "explanations"
 _CARD_HEIGHT = 82
@@ -57,7 +57,7 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
             for control in beside:
                 control()
     st.caption(tables.summary(view.scenario))
-    notes([published.taken(view.scenario)])
+    notes([published.taken(view.scenario), hosted.told(view.scenario)])
     # Places of their own, so that charts below stay the same when something is said here or not.
     with st.container():
         link.notices()

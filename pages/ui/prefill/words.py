@@ -6,7 +6,7 @@ import math
 
 from calc import Scenario, decode, layout, prefill
 from calc.words import marked, say
-from pages.ui.writing import hosted, published, step, text
+from pages.ui.writing import published, step, text
 
 
 def verdict(scenario: Scenario, reading: decode.StepTime) -> str:
@@ -50,7 +50,7 @@ def verdict(scenario: Scenario, reading: decode.StepTime) -> str:
 def caveats(scenario: Scenario) -> list[str]:
     """What is odd about the prompt or the chunk."""
     s = scenario
-    found = [hosted.told(s), *(layout.problems(s) if s.fidelity != "bound" else [])]
+    found = layout.problems(s) if s.fidelity != "bound" else []
     found += published.longer_context(s.model, s.prompt)
     if s.prefix_hit >= s.prompt:
         found.append(say("The cached prefix is the whole prompt: its last token is read anyway."))

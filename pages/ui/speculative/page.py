@@ -11,7 +11,7 @@ from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.speculative import bench, figures, tables, words
 from pages.ui.speculative.view import METRICS, SpeculationView, by_acceptance
-from pages.ui.writing import hosted, text
+from pages.ui.writing import text
 
 QUESTION = marked("Does speculative decoding pay?")
 
@@ -24,9 +24,7 @@ def verdict(view: SpeculationView) -> str:
 
 def head(view: SpeculationView) -> None:
     """The answer, what to know beside it, and its figures."""
-    draw.head(
-        verdict(view), [hosted.told(view.scenario), *words.caveats(view.scenario, view.timed.ratio)]
-    )
+    draw.head(verdict(view), words.caveats(view.scenario, view.timed.ratio))
     draw.metrics(METRICS, view)
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from calc import Scenario, layout, memory
 from calc.words import say
-from pages.ui.writing import hosted, text
+from pages.ui.writing import text
 
 
 def caveats(scenario: Scenario) -> list[str]:
     """What a layout asks for in vain, what it copies, and what a narrow format takes along."""
     s = scenario
-    found = [told] if (told := hosted.told(s)) else []
     if s.fidelity == "bound":
-        return found
-    found += layout.problems(s)
+        return []
+    found = layout.problems(s)
     copies = cache_copies(s)
     if copies:
         found.append(copies)
