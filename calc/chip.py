@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from calc.engine import BY_CHIP, EngineClass
 from calc.formats import NumberFormat
@@ -193,3 +196,35 @@ class Chip:
         if fitting:
             return min(fitting)
         return math.ceil(chips / max(self.slices)) * max(self.slices)
+
+
+@dataclass(frozen=True)
+class ChipArray(Chip):
+    """Several chips that are timed in one call: each figure is an array along a first axis.
+
+    Layouts and batches take two more. What is no figure of speed or memory is that of `members`,
+    which engines reach the same shares on.
+    """
+
+    members: tuple[Chip, ...] = ()
+
+    @classmethod
+    def of(cls, members: Sequence[Chip]) -> ChipArray:
+        """The chips as one."""
+
+        def together(figures: Iterable[float]) -> Any:
+            return np.array(list(figures), dtype=float)[:, None, None]
+
+        rates = {rate for chip in members for rate in chip.peaks}
+        peaks = {
+            rate: together(chip.peaks.get(rate, chip.unpublished) for chip in members)
+            for rate in sorted(rates)
+        }
+        return cls(
+            "", "", "",
+            together(chip.memory for chip in members),
+            together(chip.bandwidth for chip in members),
+            peaks,
+            engines=members[0].engines,
+            members=tuple(members),
+        )  # fmt: skip

@@ -30,14 +30,14 @@ class StepTime:
         Operators, messages and overhead of the busiest chip.
     link_overlap : float
         Share of the shorter of communicating and all else that hides behind the longer.
-    n_chips : int
+    n_chips : int or array
         Chips of the replica.
     """
 
     batch: Array
     work: Work
     link_overlap: float
-    n_chips: int
+    n_chips: int | Array
 
     @cached_property
     def busy(self) -> Array:
@@ -175,7 +175,8 @@ def step_time(
         Tokens of each sequence in the step: 1, or a draft and one more when verifying. FLOPs and
         the experts hit grow with it; weights and cache are read once (F3.6).
     layout : Layout, optional
-        Widths to use instead of the scenario's at ``operators``; arrays of them broadcast too.
+        Widths to use instead of the scenario's; arrays of them broadcast too. At ``bound`` only
+        their chips count.
 
     Returns
     -------
@@ -192,10 +193,12 @@ def step_time(
     sequences = np.asarray(s.batch if batch is None else batch, dtype=float)
     length = np.asarray(s.context if context is None else context, dtype=float)
     each = np.asarray(tokens, dtype=float)
+    chips = s.n_chips if layout is None else layout.chips
     if s.fidelity == "bound":
-        return StepTime(sequences, bound(s, sequences, length, each), 0.0, s.n_chips)
+        work = bound(s, np.asarray(chips, dtype=float), sequences, length, each)
+        return StepTime(sequences, work, 0.0, chips)
     work = by_operator(s, layout or Layout.of(s), sequences, length, each)
-    return StepTime(sequences, work, s.link_overlap, s.n_chips)
+    return StepTime(sequences, work, s.link_overlap, chips)
 
 
 def kv_equals_weights_batch(scenario: Scenario) -> float:

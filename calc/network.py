@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc.chip import Chip, Fabric
+from calc.chip import Chip, ChipArray, Fabric
 from calc.scenario import Scenario
 
 Array = NDArray[np.float64]
@@ -81,15 +82,24 @@ class Network:
     @classmethod
     def of(cls, scenario: Scenario) -> Network:
         """The network of a scenario's chips."""
-        chip: Chip = scenario.chip
-        kept = scenario.constants.link_efficiency
+        return cls.between(scenario.chip, scenario)
+
+    @classmethod
+    def between(cls, chip: Chip, scenario: Scenario) -> Network:
+        """The network of chips of one kind, or of each of several kinds."""
+        kept, reduction = scenario.constants.link_efficiency, scenario.constants.reduce_latency
+        if isinstance(chip, ChipArray):
+            each = tuple(cls.between(one, scenario) for one in chip.members)
+            return Networks(
+                Fabric(), math.nan, math.nan, scenario.hop_latency, 0.0, reduction, each
+            )
         return cls(
             chip.fabric,
             chip.link_one_way * kept,
             chip.link_two_way * kept,
             scenario.hop_latency,
             scenario.scale_out * kept,
-            scenario.constants.reduce_latency,
+            reduction,
         )
 
     def path(self, group: float) -> Path:
@@ -134,14 +144,67 @@ class Network:
         port: nothing of it is shared.
         """
         chips = np.asarray(group, dtype=float)
-        each = _for_each(chips, lambda number: _exchange_seconds(self, number, copies))
+        each = self._exchanging(chips, copies)
         return _longest(np.asarray(size, dtype=float) * each, self.latency(group), chips)
+
+    def _exchanging(self, chips: Array, copies: float) -> Array:
+        """Seconds for each byte that a chip of each group sends in an all-to-all."""
+        return _for_each(chips, lambda number: _exchange_seconds(self, number, copies))
 
     def send(self, size: ArrayLike, group: ArrayLike) -> Array:
         """From each chip to one other among a group [s]."""
-        far = np.asarray(group, dtype=float) > self.fabric.reach
-        bandwidth = np.where(far, self.scale_out, self.one_way)
+        bandwidth = self._sending(np.asarray(group, dtype=float))
         return np.asarray(size, dtype=float) / bandwidth + self.hop
+
+    def _sending(self, chips: Array) -> Array:
+        """What a chip of each group has to one other that is farthest from it [byte/s]."""
+        return np.where(chips > self.fabric.reach, self.scale_out, self.one_way)
+
+
+@dataclass(frozen=True)
+class Networks(Network):
+    """The links of several kinds of chips, along a first axis of all that comes out."""
+
+    each: tuple[Network, ...] = ()
+
+    def _over(self, group: ArrayLike) -> tuple[Array, Array, Array]:
+        size = np.asarray(group, dtype=float)
+        return size, *self._tabled(size, _paths)
+
+    def _exchanging(self, chips: Array, copies: float) -> Array:
+        return self._tabled(chips, partial(_exchanges, copies=copies))[0]
+
+    def _sending(self, chips: Array) -> Array:
+        reach = np.array([one.fabric.reach for one in self.each])[:, None]
+        far, near = (
+            np.array([figure(one) for one in self.each])[:, None]
+            for figure in (attrgetter("scale_out"), attrgetter("one_way"))
+        )
+        sent = np.where(chips.ravel() > reach, far, near)
+        return sent.reshape(-1, *chips.shape)
+
+    def _tabled(
+        self, sizes: Array, figures: Callable[[tuple[Network, ...], tuple[float, ...]], Array]
+    ) -> Array:
+        """Figures of each network for groups of each size, found once for each."""
+        distinct, where = np.unique(sizes, return_inverse=True)
+        table = figures(self.each, tuple(distinct.tolist()))
+        return table[..., where].reshape(*table.shape[:-1], *sizes.shape)
+
+
+@lru_cache(maxsize=64)
+def _paths(networks: tuple[Network, ...], groups: tuple[float, ...]) -> Array:
+    """Bandwidths and hops, by network and group."""
+    paths = [[one.path(group) for group in groups] for one in networks]
+    return np.array([[[getattr(p, name) for p in row] for row in paths]
+                     for name in ("bandwidth", "hops")])  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _exchanges(networks: tuple[Network, ...], groups: tuple[float, ...], copies: float) -> Array:
+    """Seconds for each byte of an all-to-all, by network and group, as a table of one figure."""
+    return np.array([[[_exchange_seconds(one, group, copies) for group in groups]
+                      for one in networks]])  # fmt: skip
 
 
 def _for_each(sizes: Array, figure: Callable[[float], float]) -> Array:

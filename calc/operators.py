@@ -7,12 +7,12 @@ each has a roofline of its own (F3.2), and chips that share the work wait for ea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calc import host
 from calc.checkpoint import ATTENTION, HEAD
@@ -141,9 +141,53 @@ class Work:
         ]
 
 
-def bound(scenario: Scenario, batch: Array, context: Array, tokens: Array) -> Work:
+@dataclass(frozen=True)
+class Chunk:
+    """Prompt tokens that each group takes along in a decode step.
+
+    Parameters
+    ----------
+    tokens, before : array
+        Its own tokens, and those of the prompt that were read before [token].
+    scored : array
+        How many of them the output head sees: of a prompt, the last [token].
+    span : (float, float) or None
+        First and last token of a prompt whose mean chunk it is, as far as attention goes; by
+        default it attends from its own place.
+    """
+
+    tokens: Array
+    before: Array
+    scored: Array
+    span: tuple[float, float] | None = None
+
+    @classmethod
+    def mean(cls, tokens: Array, prompt: float, known: float = 0.0) -> Chunk:
+        """The mean of the chunks of a prompt, whose first `known` tokens are cached (F5.3)."""
+        new = prompt - known
+        before = known + np.maximum(new - tokens, 0.0) / 2
+        return cls(tokens, before, tokens / new, (known, prompt))
+
+    def part(self, ways: Array) -> Chunk:
+        """What one of so many micro-batches takes along."""
+        return replace(self, tokens=self.tokens / ways, scored=self.scored / ways)
+
+    @property
+    def after(self) -> Array:
+        """Tokens of the prompt that are read when it is done [token]."""
+        return self.before + self.tokens
+
+    def flops(self, prompt_flops: Callable[[ArrayLike], Array]) -> Array:
+        """FLOPs of its attention, from those of a prompt by its length [FLOP]."""
+        if self.span is None:
+            return prompt_flops(self.after) - prompt_flops(self.before)
+        first, last = self.span
+        return self.tokens / (last - first) * (prompt_flops(last) - prompt_flops(first))
+
+
+def bound(scenario: Scenario, chips: Array, batch: Array, context: Array, tokens: Array) -> Work:
     """The two operators of the textbook roofline, over chips that share everything (F3.1)."""
-    s, model, n = scenario, scenario.model, scenario.n_chips
+    s, model, n = scenario, scenario.model, chips
     rate = s.chip.peak(s.compute_format)
     multiplied = batch * tokens
     cache = Operator(
@@ -176,13 +220,10 @@ def of_prompt(scenario: Scenario, layout: Layout, prompt: Array, known: Array) -
 
 
 def with_chunk(
-    scenario: Scenario, layout: Layout, chunk: Array, before: Array, scored: Array
+    scenario: Scenario, layout: Layout, batch: Array, context: Array, chunk: Chunk
 ) -> Work:
-    """Operators of a decode step with `chunk` prompt tokens that follow `before` others [token].
-
-    `scored` is how many of them the output head sees: the last of a prompt only.
-    """
-    return _Chunked(scenario, layout, chunk, before, scored).work()
+    """Operators of a decode step that takes prompt tokens along."""
+    return _Chunked(scenario, layout, batch, context, chunk).work()
 
 
 class _Roofline:
@@ -374,27 +415,23 @@ class _Chunked(_Roofline):
     """A decode step beside some tokens of one prompt."""
 
     def __init__(
-        self, scenario: Scenario, layout: Layout, chunk: Array, before: Array, scored: Array
+        self, scenario: Scenario, layout: Layout, batch: Array, context: Array, chunk: Chunk
     ) -> None:
-        s = scenario
-        batch, context = np.asarray(float(s.batch)), np.asarray(float(s.context))
-        super().__init__(s, layout, batch, context, np.ones(()))
+        super().__init__(scenario, layout, batch, context, np.ones(()))
         # Each micro-batch takes a part along. FLOPs of a prompt come at its MFU: they take longer.
-        self.chunk, self.before = chunk / layout.micro_batches, before
+        self.chunk = part = chunk.part(layout.micro_batches)
         self.slower = self.efficiency / scenario.constants.mfu
-        self.multiplied = self.multiplied + self.chunk
-        self.charged = self.charged + self.slower * self.chunk
-        self.scored = self.scored + self.slower * scored / layout.micro_batches
+        self.multiplied = self.multiplied + part.tokens
+        self.charged = self.charged + self.slower * part.tokens
+        self.scored = self.scored + self.slower * part.scored
 
     def operators(self) -> Iterator[Operator]:
         yield from super().operators()
         for block in self.s.model.blocks:
             kv, kind, count = self.s.kv_format, block.attention, block.count
             share = self.layout.cache_share(kind.split, self.s.kv_sharding)
-            after = self.before + self.chunk
-            moved = kind.kv_bytes(after, kv) * (count * share * (self.chunk > 0))
-            flops = kind.prefill_flops(after) - kind.prefill_flops(self.before)
-            flops = flops * self.slower
+            moved = kind.kv_bytes(self.chunk.after, kv) * (count * share * (self.chunk.tokens > 0))
+            flops = self.chunk.flops(kind.prefill_flops) * self.slower
             yield self._operator(
                 marked("chunk attention"), True, moved, flops * (count / self.layout.tp)
             )

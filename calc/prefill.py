@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from calc import decode, host, roofline
 from calc.layout import Layout
 from calc.model import Block, Model
-from calc.operators import Operator, Work, of_prompt, with_chunk
+from calc.operators import Chunk, Operator, Work, of_prompt, with_chunk
 from calc.scenario import Scenario
 from calc.words import marked
 
@@ -81,7 +81,10 @@ def block_hit(scenario: Scenario, prefix: ArrayLike | None = None) -> Array:
 
 
 def prompt_time(
-    scenario: Scenario, prompt: ArrayLike | None = None, known: ArrayLike | None = None
+    scenario: Scenario,
+    prompt: ArrayLike | None = None,
+    known: ArrayLike | None = None,
+    layout: Layout | None = None,
 ) -> decode.StepTime:
     """Time to read a prompt at the scenario's fidelity.
 
@@ -99,6 +102,8 @@ def prompt_time(
         What to time.
     prompt, known : array_like, optional
         Prompt lengths and cached prefixes to use instead of the scenario's.
+    layout : Layout, optional
+        Widths to use instead of the scenario's, as in `decode.step_time`.
 
     Returns
     -------
@@ -112,15 +117,16 @@ def prompt_time(
     s = scenario
     length = np.asarray(s.prompt if prompt is None else prompt, dtype=float)
     cached = np.asarray(block_hit(s) if known is None else known, dtype=float)
+    chips = s.n_chips if layout is None else layout.chips
     if s.fidelity == "bound":
-        return decode.StepTime(np.ones(()), _bound(s, length, cached), 0.0, s.n_chips)
-    return decode.StepTime(
-        np.ones(()), of_prompt(s, Layout.of(s), length, cached), s.link_overlap, s.n_chips
-    )
+        work = _bound(s, np.asarray(chips, dtype=float), length, cached)
+        return decode.StepTime(np.ones(()), work, 0.0, chips)
+    work = of_prompt(s, layout or Layout.of(s), length, cached)
+    return decode.StepTime(np.ones(()), work, s.link_overlap, chips)
 
 
-def _bound(s: Scenario, length: Array, cached: Array) -> Work:
-    n, model = s.n_chips, s.model
+def _bound(s: Scenario, n: Array, length: Array, cached: Array) -> Work:
+    model = s.model
     new = length - cached
     attention = model.prefill_attention_flops(length) - model.prefill_attention_flops(cached)
     read = model.bytes_read(new, s.stored, s.routing_skew)
@@ -230,27 +236,45 @@ def chunked_step(
     whole = s.prompt if prompt is None else prompt
     first = np.maximum(whole - size, 0) if before is None else np.asarray(before, dtype=float)
     last = 1.0 * ((size > 0) & (first + size >= whole))
+    return mixed_step(s, Chunk(size, first, last))
+
+
+def mixed_step(
+    scenario: Scenario,
+    chunk: Chunk,
+    batch: ArrayLike | None = None,
+    context: ArrayLike | None = None,
+    layout: Layout | None = None,
+) -> decode.StepTime:
+    """A decode step that takes prompt tokens along, for arrays of batches, contexts and layouts.
+
+    References
+    ----------
+    F5.3.
+    """
+    s = scenario
+    sequences = np.asarray(s.batch if batch is None else batch, dtype=float)
+    length = np.asarray(s.context if context is None else context, dtype=float)
+    chips = s.n_chips if layout is None else layout.chips
     if s.fidelity == "bound":
-        return decode.StepTime(
-            np.asarray(float(s.batch)), _bound_chunk(s, size, first, last), 0.0, s.n_chips
-        )
-    work = with_chunk(s, Layout.of(s), size, first, last)
-    return decode.StepTime(np.asarray(float(s.batch)), work, s.link_overlap, s.n_chips)
+        work = _bound_chunk(s, np.asarray(chips, dtype=float), sequences, length, chunk)
+        return decode.StepTime(sequences, work, 0.0, chips)
+    work = with_chunk(s, layout or Layout.of(s), sequences, length, chunk)
+    return decode.StepTime(sequences, work, s.link_overlap, chips)
 
 
-def _bound_chunk(s: Scenario, chunk: Array, before: Array, last: Array) -> Work:
+def _bound_chunk(s: Scenario, n: Array, batch: Array, context: Array, chunk: Chunk) -> Work:
     """The bound of the decode step with more tokens to multiply, and the chunk's attention."""
-    n, model, rate = s.n_chips, s.model, s.chip.peak(s.compute_format)
+    model, rate = s.model, s.chip.peak(s.compute_format)
     # FLOPs of the chunk come at the MFU of prefill, as those of a whole prompt do.
     # Of a prompt only the last token is scored.
-    slower, scored = chunk / s.constants.mfu, last / s.constants.mfu
+    kept = s.constants.mfu
+    slower, scored = chunk.tokens / kept, chunk.scored / kept
     body = model.active_params - model.head_params
-    multiplied = (s.batch + slower) * body + (s.batch + scored) * model.head_params
-    tokens = s.batch + chunk
-    pairs = model.prefill_attention_flops(before + chunk) - model.prefill_attention_flops(before)
-    read = model.kv_bytes(before, s.kv_format) * (chunk > 0)
-    each = model.kv_bytes_read(s.context, s.kv_format)
-    none = np.zeros(())
+    multiplied = (batch + slower) * body + (batch + scored) * model.head_params
+    read = model.kv_bytes(chunk.before, s.kv_format) * (chunk.tokens > 0)
+    each = model.kv_bytes_read(context, s.kv_format)
+    tokens, none = batch + chunk.tokens, np.zeros(())
     linear = Operator(
         marked("linear layers"),
         False,
@@ -259,17 +283,17 @@ def _bound_chunk(s: Scenario, chunk: Array, before: Array, last: Array) -> Work:
         s.chip.bandwidth,
         s.linear_rate,
     )
-    charged = s.batch + slower
+    charged = batch + slower
     hosted = (host.bytes_read(s, tokens) / n, charged * (2.0 * host.active(s) / n))
     return Work(
         (
-            Operator(marked("KV cache"), True, s.batch * each / n, none, s.chip.bandwidth, rate),
+            Operator(marked("KV cache"), True, batch * each / n, none, s.chip.bandwidth, rate),
             *host.apart(s, linear, *hosted, tokens / charged),
             Operator(
                 marked("chunk attention"),
                 True,
                 read / n,
-                pairs / (n * s.constants.mfu),
+                chunk.flops(model.prefill_attention_flops) / (n * kept),
                 s.chip.bandwidth,
                 rate,
             ),

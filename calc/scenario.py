@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as fields_of
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from calc import fields, host
 from calc.checkpoint import UNSAID, Checkpoint, Stored
@@ -267,7 +268,9 @@ class Scenario:
         used = host.chip_multiplied_in(self)
         seconds = sum(n / self.chip.peak(one) for one, n in used.items())
         # None where every rate is taken as unlimited.
-        return sum(used.values()) / seconds if seconds else math.inf
+        with np.errstate(divide="ignore"):
+            rate: float = np.divide(sum(used.values()), seconds)
+        return rate
 
     def __post_init__(self) -> None:
         for one in SCHEMA:

@@ -28,6 +28,7 @@ from calc.attention import GroupedQuery
 from calc.feedforward import Dense
 from calc.layout import Layout
 from calc.model import Block, Model
+from calc.operators import Chunk
 from calc.scenario import FIDELITIES
 from presets import chips, models
 
@@ -318,3 +319,18 @@ def test_no_attention_no_share() -> None:
     assert prefill.attention_share(scenario(NOMINAL_70B)) == 0
     assert prefill.attention_overtakes(NOMINAL_70B) == math.inf
     assert attention.NO_ATTENTION.prefill_flops(100) == 0
+
+
+@pytest.mark.parametrize("fidelity", ["bound", "operators"])
+def test_the_mean_chunk_is_the_mean_of_the_chunks_of_a_prompt(fidelity: str) -> None:
+    """By F5.3; for attention without windows it is exact, and one call times many layouts."""
+    s = scenario(fidelity=fidelity, prompt=4096)
+    each = prefill.chunked_step(s, 512, np.arange(0, 4096, 512)).total
+    mean = prefill.mixed_step(s, Chunk.mean(np.array(512.0), 4096))
+    assert float(mean.total) == pytest.approx(float(each.mean()), rel=1e-3)
+    many = prefill.mixed_step(
+        s, Chunk.mean(np.array([256.0, 512.0]), 4096), [[8.0], [32.0]], s.context,
+        Layout.of_widths(np.array([[[8]], [[16]]])),
+    )  # fmt: skip
+    assert many.total.shape == (2, 2, 2)
+    assert many.total[1, 1, 1] == pytest.approx(float(mean.total), rel=1e-12)
