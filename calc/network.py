@@ -169,10 +169,11 @@ class Networks(Network):
 
     def _over(self, group: ArrayLike) -> tuple[Array, Array, Array]:
         size = np.asarray(group, dtype=float)
-        return size, *self._tabled(size, _paths)
+        bandwidth, hops = self._tabled(size, _paths)
+        return size, bandwidth, hops
 
     def _exchanging(self, chips: Array, copies: float) -> Array:
-        return self._tabled(chips, partial(_exchanges, copies=copies))[0]
+        return np.asarray(self._tabled(chips, partial(_exchanges, copies=copies))[0])
 
     def _sending(self, chips: Array) -> Array:
         reach = np.array([one.fabric.reach for one in self.each])[:, None]
@@ -188,7 +189,7 @@ class Networks(Network):
     ) -> Array:
         """Figures of each network for groups of each size, found once for each."""
         distinct, where = np.unique(sizes, return_inverse=True)
-        table = figures(self.each, tuple(distinct.tolist()))
+        table: Array = figures(self.each, tuple(distinct.tolist()))
         return table[..., where].reshape(*table.shape[:-1], *sizes.shape)
 
 

@@ -1,0 +1,50 @@
+"""Which hardware, how much of it, laid out how, serves a traffic within limits, and for what.
+
+`Ask` says what is to be kept, `Space` among what is looked; `search` gives the best plans, what
+keeps other chips from one, and what each limit costs. `steady` is what one replica does.
+
+>>> from calc import Scenario, plan
+>>> from presets import chips, formats, models
+>>> fp8 = formats["fp8"]
+>>> s = Scenario(models["llama-3.3-70b"], chips["h200"], 1, fp8, fp8, fp8, 1, 1, usable_memory=0.9)
+>>> space = plan.Space((chips["h200"], chips["mi300x"]), (plan.Formats(fp8, fp8, fp8),))
+>>> ask = plan.Ask(rate=10, prompt=3000, output=300, ttft=2.0, tpot=0.04)
+>>> best = plan.search(s, ask, space).best
+>>> best.scenario.chip.name, best.replicas, best.scenario.n_chips, round(best.usd_per_hour, 2)
+('MI300X', 3, 2, 11.1)
+"""
+
+from calc.plan.ask import (
+    ARRANGEMENTS,
+    OBJECTIVES,
+    PERCENTILES,
+    Ask,
+    Formats,
+    PlanError,
+    Space,
+)
+from calc.plan.candidate import BINDS, Candidate, Prefill
+from calc.plan.curve import Curve
+from calc.plan.obstacles import Obstacle
+from calc.plan.replica import Steady, steady
+from calc.plan.search import Answer, search, survey_all
+
+__all__ = [
+    "ARRANGEMENTS",
+    "BINDS",
+    "OBJECTIVES",
+    "PERCENTILES",
+    "Answer",
+    "Ask",
+    "Candidate",
+    "Curve",
+    "Formats",
+    "Obstacle",
+    "PlanError",
+    "Prefill",
+    "Space",
+    "Steady",
+    "search",
+    "steady",
+    "survey_all",
+]

@@ -1,0 +1,116 @@
+"""Two pools: replicas that only read prompts, and replicas that only decode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calc import decode, prefill
+from calc.layout import Layout
+from calc.plan import waits
+from calc.plan.ask import Ask
+from calc.plan.replica import Steady, fits, groups, slots
+from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+# A pool is not grown beyond so many times the fewest that can read at all.
+_GROWTH = 64
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Prefill replicas by layout.
+
+    Attributes
+    ----------
+    reading : array
+        Time to read a prompt [s].
+    lanes : array
+        Prompts that a replica reads at a time.
+    sending : array
+        Time to send a prompt's cache to the other pool [s].
+    exposed : array
+        What of it no reading hides, layer by layer: it delays the second token [s].
+    holds : array
+        Whether memory holds the weights and a prompt in each lane.
+    """
+
+    reading: Array
+    lanes: Array
+    sending: Array
+    exposed: Array
+    holds: NDArray[np.bool_]
+
+
+def readers(scenario: Scenario, layout: Layout, ask: Ask) -> Readers:
+    """Prefill replicas of a chip (F8.8, F8.9)."""
+    s = scenario
+    reading = prefill.prompt_time(s, ask.prompt, ask.known, layout).total
+    lanes = groups(s, layout) * (np.ones(()) if s.fidelity == "bound" else layout.pp)
+    sending = s.model.kv_bytes(ask.prompt, s.kv_format) / (layout.chips * s.scale_out)
+    hidden = reading * (s.model.layers - 1) / s.model.layers
+    return Readers(
+        reading, np.asarray(lanes), sending, np.maximum(0.0, sending - hidden),
+        fits(s, layout, lanes, ask),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pool:
+    """How many of each kind of prefill replica it takes, and how long a prompt then waits.
+
+    `replicas` is inf where no number keeps the limit.
+    """
+
+    replicas: Array
+    used: Array
+    ttft: Array
+
+
+def pool(found: Readers, ask: Ask) -> Pool:
+    """The fewest replicas of each kind that read all prompts within the limit.
+
+    Waits are those of one queue before all lanes (M/G/m).
+
+    References
+    ----------
+    F13.2, F13.4.
+    """
+    work = ask.needed * found.reading / found.lanes
+    least = np.maximum(np.ceil(work / ask.most_used - 1e-9), np.ceil(ask.needed * found.sending))
+    least = np.maximum(least, 1.0)
+    # The wait falls as replicas are added: the first that keeps the limit is the fewest.
+    tried = np.asarray(least[..., None] + np.arange(_GROWTH), dtype=np.float64)
+    used = np.asarray(work[..., None] / tried)
+    mean = waits.wait(used, found.reading[..., None], ask.scatter, tried * found.lanes[..., None])
+    ttft = waits.first_token(ask, used, mean, found.reading[..., None], 0.0)
+    kept = ttft <= ask.ttft
+    first = np.argmax(kept, axis=-1)[..., None]
+    fewest: list[Array] = [
+        np.take_along_axis(every, first, -1)[..., 0] for every in (tried, used, ttft)
+    ]
+    works = kept.any(axis=-1) & found.holds
+    return Pool(np.where(works, fewest[0], np.inf), *fewest[1:])
+
+
+def decoders(scenario: Scenario, layout: Layout, batch: ArrayLike, ask: Ask) -> Steady:
+    """Decode replicas: no prompt ever delays a step.
+
+    `ttft` is nan: the other pool gives the first token. What of the transfer is exposed comes on
+    top of the time per token.
+    """
+    s, decoding = scenario, np.asarray(batch, dtype=float)
+    step = decode.step_time(s, decoding + 1, ask.context, layout=layout).total
+    tpot = step
+    if ask.deviations:
+        above = decoding + 1 + ask.deviations * np.sqrt(2 * decoding / 3)
+        tpot = decode.step_time(s, above, ask.context, layout=layout).total
+    held = np.broadcast_to(slots(decoding), step.shape)
+    none = np.full(step.shape, np.nan)
+    return Steady(
+        decoding / (ask.steps * step), step, step, tpot, none, step, np.zeros(step.shape), held,
+        fits(s, layout, held, ask),
+    )  # fmt: skip

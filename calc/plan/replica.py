@@ -1,0 +1,240 @@
+"""One replica under a steady load, in closed form: how fast it answers, and what it holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calc import decode, memory, prefill
+from calc.layout import Layout
+from calc.operators import Chunk
+from calc.plan import waits
+from calc.plan.ask import Ask
+from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+_SURE = 2.326  # standard deviations of the 99th percentile
+_PASSES = 4
+
+
+@dataclass(frozen=True)
+class Steady:
+    """A replica with so many sequences decoding on average; arrays of layout × batch × budget.
+
+    Attributes
+    ----------
+    rate : array
+        Requests that it answers [1/s].
+    step, longest : array
+        A decode step, and one that reads a part of a prompt: the longest gap between tokens [s].
+    tpot, ttft : array
+        Time per token after the first, and to the first, at the asked percentile [s].
+    mean_tpot : array
+        The mean time per token [s].
+    used : array
+        Share of its time that the reader of prompts works.
+    slots : array
+        Sequences that it must hold at once: the 99th percentile.
+    holds : array
+        Whether memory holds so many, and the budget has a token for each.
+    """
+
+    rate: Array
+    step: Array
+    longest: Array
+    tpot: Array
+    ttft: Array
+    mean_tpot: Array
+    used: Array
+    slots: Array
+    holds: NDArray[np.bool_]
+
+
+def steady(
+    scenario: Scenario,
+    layout: Layout,
+    batch: ArrayLike,
+    budget: ArrayLike,
+    ask: Ask,
+) -> Steady:
+    """A replica that reads prompts in chunks of what its token budget leaves beside decoding.
+
+    A tagged request sees the steps of its batch and one more. During an answer the prompts of those
+    that come are read, and of those found waiting: mixed steps, longer by
+    :math:`\\delta`,
+
+    .. math:: \\mathrm{TPOT} = T_0 + (B + e) \\frac{\\delta}{s}, \\qquad
+              x = \\frac{B}{s\\,\\mathrm{TPOT}}, \\qquad \\rho = \\frac{x D}{g}
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Model, chip, formats; its chips, batch and lengths are not used.
+    layout : Layout
+        Widths; at ``bound`` only their chips count.
+    batch, budget : array_like
+        Decoding sequences of the replica, and tokens of one step of a group.
+    ask : Ask
+        Lengths and percentile; neither rate nor limits are used.
+
+    References
+    ----------
+    F13.1–F13.3.
+    """
+    s, decoding, g = scenario, np.asarray(batch, dtype=float), groups(scenario, layout)
+    each = decoding / g
+    chunk = np.minimum(np.asarray(budget, dtype=float) - np.ceil(each), ask.read)
+    # A step without room for a prompt reads none: what it takes is not asked for.
+    chunk = np.where(chunk > 0, chunk, np.nan)
+    prompt = Chunk.mean(chunk, ask.prompt, ask.known)
+
+    def steps(sequences: Array) -> tuple[Array, Array]:
+        alone = decode.step_time(s, sequences, ask.context, layout=layout).total
+        return alone, prefill.mixed_step(s, prompt, sequences, ask.context, layout).total
+
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        step, mixed = steps(decoding + 1)
+        chunks = ask.read / chunk
+        reading, delay = chunks * mixed, chunks * (mixed - step)
+        share = each * chunks / ask.steps
+        slowed = (1 - (1 - np.minimum(share, 1.0)) ** g) * (mixed - step)
+        flow = _settle(
+            ask, decoding, g, reading,
+            lambda rate, waiting: step + slowed + waiting * delay / ask.steps, share,
+        )  # fmt: skip
+        tpot = flow.tpot
+        if ask.chance:
+            above = decoding + 1 + ask.deviations * np.sqrt(2 * decoding / 3)
+            # At the median a request meets the mean step: nothing to time anew.
+            quick, slow = steps(above) if ask.deviations else (step, mixed)
+            read = waits.most_read(ask, each, flow.waiting, flow.rate * delay / g)
+            meets = np.minimum(read * chunks / ask.steps, 1.0)
+            tpot = quick + (1 - (1 - meets) ** g) * (slow - quick)
+        ttft = waits.first_token(
+            ask, flow.used, waits.wait(flow.used, reading, ask.scatter),
+            np.ceil(chunks) * mixed, step,
+        )  # fmt: skip
+        held = slots(decoding + flow.rate * reading)
+        enough = np.asarray(budget) >= np.ceil(held / g)
+    return Steady(
+        flow.rate, step, mixed, tpot, ttft, flow.tpot, flow.used, held,
+        enough & (share < 1) & fits(s, layout, held, ask),
+    )  # fmt: skip
+
+
+def whole(scenario: Scenario, layout: Layout, batch: ArrayLike, ask: Ask) -> Steady:
+    """A replica that reads whole prompts between decode steps, `steady` otherwise."""
+    s, decoding, g = scenario, np.asarray(batch, dtype=float), groups(scenario, layout)
+    lanes = g * (1.0 if s.fidelity == "bound" else layout.pp)
+    reading = prefill.prompt_time(s, ask.prompt, ask.known, layout).total
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        step = decode.step_time(s, decoding + 1, ask.context, layout=layout).total
+
+        def delay(rate: Array) -> Array:
+            """What a prompt adds to the steps of those that decode, several read at once [s]."""
+            return np.asarray(reading / np.clip(rate * (reading + step), 1.0, lanes))
+
+        flow = _settle(
+            ask, decoding, lanes, reading,
+            lambda rate, waiting: step + (decoding + waiting) * delay(rate) / ask.steps,
+        )  # fmt: skip
+        tpot = flow.tpot
+        if ask.chance:
+            above = decoding + 1 + ask.deviations * np.sqrt(2 * decoding / 3)
+            quick = decode.step_time(s, above, ask.context, layout=layout).total
+            read = waits.most_read(ask, decoding, flow.waiting, flow.rate * delay(flow.rate))
+            tpot = quick + read * delay(flow.rate) / ask.steps
+        ttft = waits.first_token(
+            ask, flow.used, waits.wait(flow.used, reading, ask.scatter), step + reading, step
+        )
+        held = slots(decoding + flow.rate * reading)
+    longest = step + reading
+    return Steady(
+        flow.rate, step, longest, tpot, ttft, flow.tpot, flow.used, held,
+        (flow.used < 1) & fits(s, layout, held, ask),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """Mean time per token, rate, use of the reader, prompts found waiting."""
+
+    tpot: Array
+    rate: Array
+    used: Array
+    waiting: Array
+
+
+def _settle(
+    ask: Ask,
+    decoding: Array,
+    readers: Array | float,
+    reading: Array,
+    tpot: Callable[[Array, Array], Array],
+    share: Array | float = 0.0,
+) -> _Flow:
+    """Time per token, rate and prompts left waiting that agree with each other.
+
+    `tpot` gives the time per token from rate and waiting prompts; `share` of the steps read a
+    part of a prompt, where prompts are read in parts.
+    """
+    waiting = rate = np.zeros(())
+    for _ in range(_PASSES):
+        each = tpot(rate, waiting)
+        rate = decoding / (ask.steps * each)
+        used = rate * reading / readers
+        behind = used + used**2 * ask.scatter / (2 * (1 - used))
+        # A departing request leaves no fewer than none behind.
+        waiting = behind * np.maximum(1 - share / used, 0.0)
+    return _Flow(each, rate, used, waiting)
+
+
+def groups(scenario: Scenario, layout: Layout) -> Array | float:
+    """Groups that attend for their own sequences; the bound knows none."""
+    return 1.0 if scenario.fidelity == "bound" else layout.dp
+
+
+def layout_of(scenario: Scenario) -> Layout:
+    """The layout of one replica; the bound knows only its chips."""
+    s = scenario
+    return Layout.of_widths(s.n_chips) if s.fidelity == "bound" else Layout.of(s)
+
+
+def slots(there: ArrayLike) -> Array:
+    """Sequences that must fit, of so many that are there on average: the 99th percentile.
+
+    >>> float(slots(64.0))
+    83.0
+    """
+    mean = np.asarray(there, dtype=float)
+    return np.asarray(np.ceil(mean + _SURE * np.sqrt(mean)))
+
+
+def fits(scenario: Scenario, layout: Layout, held: ArrayLike, ask: Ask) -> NDArray[np.bool_]:
+    """Whether memory holds so many sequences of mean length beside the weights (F6.2)."""
+    return np.asarray(np.asarray(held, dtype=float) <= most(scenario, layout, ask))
+
+
+def most(scenario: Scenario, layout: Layout, ask: Ask) -> Array:
+    """Sequences of mean length that memory holds beside the weights, 0 if those do not fit."""
+    s = scenario
+    if s.fidelity == "bound":
+        each = np.asarray(s.model.kv_bytes(ask.context, s.kv_format) / layout.chips)
+    else:
+        each = layout.cache_per_chip(s, ask.context) + memory.activations_per_chip(s, layout)
+    return np.asarray(memory.whole(room(s, layout), each, math.inf) * groups(s, layout))
+
+
+def room(scenario: Scenario, layout: Layout) -> Array:
+    """What weights leave free on a chip, negative by what is missing [byte]."""
+    s = scenario
+    if s.fidelity == "bound":
+        weights = s.model.weight_bytes(s.stored) / layout.chips
+    else:
+        weights = layout.weights_per_chip(s.model, s.stored)
+    return np.asarray(s.chip.memory * s.usable_memory - s.runtime_memory - weights)

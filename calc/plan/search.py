@@ -1,0 +1,314 @@
+"""The best plans among all that chips can do, for one rate within limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calc.chip import Chip
+from calc.plan import obstacles, pools, replica
+from calc.plan.ask import ARRANGEMENTS, Ask, PlanError, Space
+from calc.plan.candidate import Candidate, Prefill
+from calc.plan.curve import Curve
+from calc.plan.obstacles import Obstacle
+from calc.plan.pools import Pool
+from calc.plan.survey import DISAGGREGATED, Columns, Survey, survey
+from calc.scenario import Scenario
+from calc.words import say
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+SHOWN = 20
+_WHOLE = 1e-9  # replicas that rounding alone would add
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found.
+
+    Parameters
+    ----------
+    rows : tuple of Candidate
+        The best of each chip, arrangement and number of chips of a replica, best first.
+    per_chip : mapping of str to Candidate
+        The best of each chip that keeps the limits, by its id.
+    obstacles : tuple of Obstacle
+        Of each other chip, what keeps it from it.
+    tried : int
+        Replicas that were timed.
+    """
+
+    ask: Ask
+    space: Space
+    rows: tuple[Candidate, ...]
+    per_chip: dict[str, Candidate]
+    obstacles: tuple[Obstacle, ...]
+    tried: int
+    table: Table
+
+    @property
+    def best(self) -> Candidate | None:
+        """The best; None where nothing keeps the limits."""
+        return self.rows[0] if self.rows else None
+
+    @cached_property
+    def runner_up(self) -> Candidate | None:
+        """The best on another chip."""
+        others = (row for row in self.rows if row.scenario.chip.id != self.rows[0].scenario.chip.id)
+        return next(others, None)
+
+    @cached_property
+    def curve(self) -> Curve:
+        """What each chip costs by the limit on time per token."""
+        return Curve.of(self.table, self.ask)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Every replica that works, with how many of it the rate takes and what they cost.
+
+    Parameters
+    ----------
+    surveys : tuple of Survey
+        What it is drawn from.
+    pools : tuple of Pools
+        Of each survey, the prefill pool of each chip.
+    columns : Columns
+        All of them; `tpot` and `ttft` are those of the whole plan.
+    survey, chip : array
+        Indices of the survey, and of the chip in `Space.chips`.
+    size, replicas, chips : array
+        Chips of a replica, replicas, and chips in all, those that read prompts included.
+    usd, watts : array
+        Price and power of all of them [USD/hour, W]; nan where unpublished.
+    """
+
+    surveys: tuple[Survey, ...]
+    pools: tuple[Pools, ...]
+    columns: Columns
+    survey: Indices
+    chip: Indices
+    size: Array
+    replicas: Array
+    chips: Array
+    usd: Array
+    watts: Array
+
+    def objective(self, ask: Ask) -> Array:
+        """What is to be least; nan where it is unknown."""
+        return {
+            "usd": self.usd,
+            "chips": self.chips,
+            "energy": self.watts,
+            "fastest": self.columns.tpot,
+        }[ask.objective]
+
+    def kept(self, ask: Ask) -> NDArray[np.bool_]:
+        """Whether all but the limit on time per token is kept."""
+        c = self.columns
+        return np.asarray(
+            (c.ttft <= ask.ttft) & (c.used <= ask.most_used) & np.isfinite(self.chips)
+        )
+
+    def ordered(self, ask: Ask, among: NDArray[np.bool_]) -> Indices:
+        """Those that keep the limits, the best first of each chip, arrangement and size.
+
+        Equals are told apart by chips, chips of a replica, time per token, budget.
+        """
+        aim, c = self.objective(ask), self.columns
+        at = np.flatnonzero(among & (c.tpot <= ask.tpot) & np.isfinite(aim))
+        keys = (c.budget, c.tpot, self.size, self.chips, aim)
+        at = at[np.lexsort([key[at] for key in keys])]
+        group = (self.chip[at] * len(ARRANGEMENTS) + c.arrangement[at]) * 2**20 + self.size[at]
+        return at[np.sort(np.unique(group, return_index=True)[1])]
+
+
+@dataclass(frozen=True)
+class Pools:
+    """The best prefill pool of each chip: its layout, and what it is."""
+
+    layout: Indices
+    replicas: Array
+    chips: Array
+    used: Array
+    ttft: Array
+    exposed: Array
+
+    @classmethod
+    def of(cls, found: Survey, ask: Ask) -> Pools:
+        """Fewest chips, then fewest of a replica, then the shortest wait."""
+        each: Pool = pools.pool(found.readers, ask)
+        size = np.broadcast_to(found.layout.chips, each.replicas.shape)
+        chips = (each.replicas + ask.spare) * size
+        ways = np.lexsort([each.ttft, size, chips], axis=-1)[:, :1]
+
+        def best(values: Array) -> Array:
+            return np.take_along_axis(values, ways, -1)[:, 0]
+
+        return cls(
+            ways[:, 0], best(each.replicas), best(chips), best(each.used), best(each.ttft),
+            best(found.readers.exposed),
+        )  # fmt: skip
+
+
+def search(
+    scenario: Scenario,
+    ask: Ask,
+    space: Space,
+    surveys: Sequence[Survey] | None = None,
+    refine: bool = True,
+) -> Answer:
+    """The best plans, best first, and why other chips offer none.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Model, memory share, efficiencies, network and fidelity; chip, formats, chips, batch and
+        lengths come from `space` and `ask`.
+    ask, space : Ask, Space
+        What to keep, and among what to look.
+    surveys : sequence of Survey, optional
+        What `survey_all` gave for the same scenario, space, lengths and percentile.
+    refine : bool
+        Whether batches between those of the grid are tried for what is shown.
+
+    Raises
+    ------
+    PlanError
+        If the model's longest context does not hold a request.
+    """
+    longest = scenario.model.max_context
+    if longest and ask.prompt + ask.output > longest:
+        raise PlanError(
+            say(
+                "Prompt and output are {asked:,.0f} tokens; the longest context of {model} is "
+                "{longest:,}.",
+                asked=ask.prompt + ask.output, model=scenario.model.name, longest=longest,
+            )
+        )  # fmt: skip
+    found = tuple(survey_all(scenario, ask, space) if surveys is None else surveys)
+    table = _table(found, ask, space)
+    order = table.ordered(ask, table.kept(ask))
+    if refine and order.size:
+        table = _refined(table, order[:SHOWN], ask, space)
+        order = table.ordered(ask, table.kept(ask))
+    rows = tuple(_candidate(table, at, ask) for at in order[:SHOWN].tolist())
+    firsts = order[np.sort(np.unique(table.chip[order], return_index=True)[1])]
+    made = dict(zip(order[:SHOWN].tolist(), rows, strict=True))
+    best = [made.get(at) or _candidate(table, at, ask) for at in firsts.tolist()]
+    per_chip = {one.scenario.chip.id: one for one in best}
+    tried = sum(len(one.columns) for one in found)
+    return Answer(
+        ask, space, rows, per_chip, obstacles.of(table, ask, space, set(per_chip)), tried, table
+    )
+
+
+def survey_all(scenario: Scenario, ask: Ask, space: Space) -> list[Survey]:
+    """What all chips can do in all formats: it depends on neither rate, limits nor prices."""
+    found = []
+    for formats in space.formats:
+        for resolved, chips in formats.by_rate(space.chips).items():
+            found.append(survey(scenario, chips, resolved, space, ask))
+    return found
+
+
+def _table(surveys: tuple[Survey, ...], ask: Ask, space: Space) -> Table:
+    prefills = tuple(Pools.of(one, ask) for one in surveys)
+    return _counted(surveys, prefills, [one.columns for one in surveys], ask, space)
+
+
+def _counted(
+    surveys: tuple[Survey, ...],
+    prefills: tuple[Pools, ...],
+    columns: Sequence[Columns],
+    ask: Ask,
+    space: Space,
+) -> Table:
+    """How many replicas of each column it takes, and what all together cost."""
+    place = {chip.id: index for index, chip in enumerate(space.chips)}
+    parts = []
+    for index, (one, prefill, c) in enumerate(zip(surveys, prefills, columns, strict=True)):
+        two = c.arrangement == DISAGGREGATED
+        ours = np.array([place[chip.id] for chip in one.chips], dtype=np.int64)
+        c = replace(
+            c,
+            ttft=np.where(two, prefill.ttft[c.chip], c.ttft),
+            tpot=np.where(two, c.tpot + prefill.exposed[c.chip] / ask.steps, c.tpot),
+            used=np.where(two, prefill.used[c.chip], c.used),
+        )
+        size = one.layout.chips[c.layout]
+        replicas = np.ceil(ask.needed / c.rate - _WHOLE) + ask.spare
+        chips = replicas * size + np.where(two, prefill.chips[c.chip], 0.0)
+        parts.append((c, np.full(len(c), index), ours[c.chip], size, replicas, chips))
+    joined = Columns.joined([part[0] for part in parts])
+    where, chip, size, replicas, chips = (
+        np.concatenate([part[i] for part in parts]) for i in range(1, 6)
+    )
+    usd = np.array([_price(one) for one in space.chips])
+    watts = np.array([one.power for one in space.chips])
+    return Table(
+        surveys, prefills, joined, where, chip, size, replicas, chips,
+        chips * usd[chip], chips * watts[chip],
+    )  # fmt: skip
+
+
+def _price(chip: Chip) -> float:
+    return chip.price.usd_per_hour if chip.price else math.nan
+
+
+def _refined(table: Table, shown: Indices, ask: Ask, space: Space) -> Table:
+    """The table with batches close around those that are shown."""
+    first = np.cumsum([0, *(len(one.columns) for one in table.surveys)])
+    columns = []
+    for index, one in enumerate(table.surveys):
+        mine = shown[table.survey[shown] == index] - first[index]
+        columns.append(Columns.joined([one.columns, one.around(mine, space, ask)]))
+    return _counted(table.surveys, table.pools, columns, ask, space)
+
+
+def _candidate(table: Table, at: int, ask: Ask) -> Candidate:
+    """One column as a plan."""
+    one, prefill = table.surveys[table.survey[at]], table.pools[table.survey[at]]
+    c = table.columns.where(np.array([at]))
+    chip, arrangement = int(c.chip[0]), int(c.arrangement[0])
+    scenario = one.on(chip, int(c.layout[0]), float(c.batch[0]))
+    pool = None
+    if arrangement == DISAGGREGATED:
+        layout = int(prefill.layout[chip])
+        reading, sending = (
+            float(values[chip, layout]) for values in (one.readers.reading, one.readers.sending)
+        )
+        pool = Prefill(
+            one.on(chip, layout, 1), int(prefill.replicas[chip]) + ask.spare, reading, sending,
+            float(prefill.exposed[chip]),
+        )  # fmt: skip
+    slots, rate = float(c.slots[0]), float(c.rate[0])
+    width = replica.layout_of(scenario)
+    return Candidate(
+        scenario=scenario,
+        arrangement=tuple(ARRANGEMENTS)[arrangement],
+        replicas=int(table.replicas[at]),
+        exact=ask.needed / rate,
+        prefill=pool,
+        batch=int(c.batch[0]),
+        slots=int(slots),
+        budget=int(c.budget[0]),
+        rate=rate,
+        step=float(c.step[0]),
+        longest=float(c.longest[0]),
+        tpot=float(c.tpot[0]),
+        mean_tpot=float(c.mean_tpot[0]),
+        ttft=float(c.ttft[0]),
+        used=float(c.used[0]),
+        filled=slots / float(replica.most(scenario, width, ask)),
+        chips=int(table.chips[at]),
+        usd_per_hour=float(table.usd[at]),
+        watts=float(table.watts[at]),
+        ask=ask,
+    )

@@ -1,0 +1,250 @@
+"""All that a chip can do, whatever the rate, the limits and the prices are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calc import layout as layouts
+from calc.chip import Chip, ChipArray
+from calc.layout import Layout
+from calc.plan import pools, replica
+from calc.plan.ask import ARRANGEMENTS, Ask, Formats, Space
+from calc.plan.pools import Readers
+from calc.plan.replica import Steady
+from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+CHUNKED, CONTINUOUS, DISAGGREGATED = range(len(ARRANGEMENTS))
+_ORDER = tuple(ARRANGEMENTS)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Replicas that work: arrays of one entry each.
+
+    `chip`, `arrangement` and `layout` are indices, `budget` 0 where prompts are not read in chunks;
+    the others are those of `Steady`.
+    """
+
+    chip: Indices
+    layout: Indices
+    arrangement: Indices
+    batch: Array
+    budget: Array
+    rate: Array
+    step: Array
+    longest: Array
+    tpot: Array
+    ttft: Array
+    mean_tpot: Array
+    used: Array
+    slots: Array
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def where(self, chosen: NDArray[np.bool_] | Indices) -> Columns:
+        """Some of them."""
+        return Columns(*(getattr(self, one.name)[chosen] for one in fields(self)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Columns]) -> Columns:
+        """All of several."""
+        return cls(
+            *(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls))
+        )
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What chips can do at one choice of formats.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        All of the chips at once, and their formats.
+    layout : Layout
+        Layouts of any number of chips.
+    holds : array
+        Whether the weights fit, and so many chips can be had, by chip and layout.
+    columns : Columns
+        Replicas that memory holds, one pool or the decoding one of two.
+    readers : Readers
+        Prefill replicas by chip and layout.
+    """
+
+    scenario: Scenario
+    layout: Layout
+    holds: NDArray[np.bool_]
+    columns: Columns
+    readers: Readers
+
+    @property
+    def chips(self) -> tuple[Chip, ...]:
+        """The chips, by their index."""
+        chip = self.scenario.chip
+        assert isinstance(chip, ChipArray)
+        return chip.members
+
+    def on(self, chip: int, layout: int, batch: float) -> Scenario:
+        """The scenario of one replica."""
+        width = _picked(self.layout, np.array([layout]))
+        tp, dp, ep, pp = (int(w[0]) for w in (width.tp, width.dp, width.ep, width.pp))
+        return replace(
+            self.scenario, chip=self.chips[chip], n_chips=tp * dp * pp, tensor_parallel=tp,
+            attention_dp=dp, expert_parallel=ep, pipeline=pp, batch=int(batch),
+        )  # fmt: skip
+
+    def around(self, chosen: Indices, space: Space, ask: Ask) -> Columns:
+        """Some of its columns on a grid of whole batches close around each."""
+        parts = []
+        for at in chosen.tolist():
+            one = self.columns.where(np.array([at]))
+            chip, layout = int(one.chip[0]), int(one.layout[0])
+            s = replace(self.scenario, chip=ChipArray.of([self.chips[chip]]))
+            width = _picked(self.layout, one.layout)
+            fine = _near(float(one.batch[0]), space.batches)
+            holds = np.ones((1, 1), dtype=bool)
+            found = _columns(s, width, holds, int(one.arrangement[0]), fine, one.budget, ask)
+            here = np.ones(len(found), dtype=np.int64)
+            parts.append(replace(found, chip=chip * here, layout=layout * here))
+        return Columns.joined([_EMPTY, *parts])
+
+
+def survey(
+    scenario: Scenario, chips: Sequence[Chip], formats: Formats, space: Space, ask: Ask
+) -> Survey:
+    """Everything that chips can do in given formats; neither rate nor limits of `ask` are used.
+
+    What cannot be is left out before any step is timed: a budget without a token for each slot, a
+    reader that prompts overtake, a batch that memory does not hold.
+    """
+    s = replace(scenario, price=0.0, power=0.0, **formats.on(ChipArray.of(chips)))
+    counts = [space.counts(chip) for chip in chips]
+    layout = _layouts(s, space, sorted(set().union(*counts)))
+    had = np.array([np.isin(layout.chips, each) for each in counts])
+    holds = had & (replica.room(s, _column(layout))[..., 0] > 0)
+    batches, budgets = np.array(space.batches, float), np.array(space.budgets, float)
+    parts = [
+        _columns(s, layout, holds, _ORDER.index(how), batches, budgets, ask)
+        for how in space.arrangements
+    ]
+    reads = pools.readers(s, _column(layout), ask)
+    shape = (*holds.shape, 1)
+    flat = (np.broadcast_to(getattr(reads, one.name), shape)[..., 0] for one in fields(reads))
+    reads = Readers(*flat)
+    reads = replace(reads, holds=reads.holds & holds)
+    return Survey(s, layout, holds, Columns.joined([_EMPTY, *parts]), reads)
+
+
+_NONE = np.zeros(0)
+_INDEX = np.zeros(0, dtype=np.int64)
+_EMPTY = Columns(_INDEX, _INDEX, _INDEX, *([_NONE] * 10))
+
+
+def _columns(
+    s: Scenario,
+    layout: Layout,
+    holds: NDArray[np.bool_],
+    kind: int,
+    batches: Array,
+    budgets: Array,
+    ask: Ask,
+) -> Columns:
+    """The replicas of an arrangement that work, over chips × layouts × batches × budgets."""
+    parts = []
+    for width in np.unique(layout.dp):
+        at = np.flatnonzero((layout.dp == width) & holds.any(axis=0))
+        if not at.size or (kind == CONTINUOUS and width > 1):
+            # Lanes of groups fill one after another, and all wait: no form for them holds.
+            continue
+        tried = _column(_picked(layout, at))
+        most = np.where(holds[:, at], replica.most(s, tried, ask)[..., 0], 0)
+        batch, budget = _pairs(kind, batches, budgets, float(most.max()), tried, s, ask)
+        if not batch.size:
+            continue
+        found = _timed(s, tried, kind, batch, budget, ask)
+        works = found.holds & np.isfinite(found.tpot) & holds[:, at, None]
+        chip, where, which = np.nonzero(works)
+        values = (
+            np.broadcast_to(getattr(found, one.name), works.shape)[works]
+            for one in fields(Columns)[5:]
+        )
+        parts.append(
+            Columns(chip, at[where], np.full(len(chip), kind), batch[which], budget[which], *values)
+        )
+    return Columns.joined([_EMPTY, *parts])
+
+
+def _pairs(
+    kind: int, batches: Array, budgets: Array, most: float, layout: Layout, s: Scenario, ask: Ask
+) -> tuple[Array, Array]:
+    """Batches and budgets that can be, as far as that does not hang on any time."""
+    batch = batches[replica.slots(batches) <= most]
+    if kind != CHUNKED:
+        return batch, np.zeros(len(batch))
+    batch, budget = (a.ravel() for a in np.meshgrid(batch, budgets, indexing="ij"))
+    groups = float(np.max(replica.groups(s, layout)))
+    each = batch / groups
+    chunk = np.minimum(budget - np.ceil(each), ask.read)
+    able = (chunk > 0) & (each * ask.read < ask.steps * chunk)
+    able &= budget >= np.ceil(replica.slots(batch) / groups)
+    return batch[able], budget[able]
+
+
+def _timed(s: Scenario, layout: Layout, kind: int, batch: Array, budget: Array, ask: Ask) -> Steady:
+    if kind == CHUNKED:
+        return replica.steady(s, layout, batch, budget, ask)
+    if kind == CONTINUOUS:
+        return replica.whole(s, layout, batch, ask)
+    return pools.decoders(s, layout, batch, ask)
+
+
+def _layouts(s: Scenario, space: Space, counts: Sequence[int]) -> Layout:
+    """Legal layouts of every number of chips that can be had.
+
+    Groups of their own only where there are experts to spread over them: of a dense model a group
+    is another replica.
+    """
+    routed = bool(s.model.routed_params)
+    if s.fidelity == "bound":
+        return Layout.of_widths(np.array(counts, float), *np.ones((3, len(counts))))
+    rows = [
+        (tp, dp, ep, pp)
+        for n in counts
+        for pp in space.stages
+        if n % pp == 0
+        for dp in (_divisors(n // pp) if routed else (1,))
+        for tp in (n // pp // dp,)
+        for ep in ((1,) if dp == 1 or not routed else (tp * dp,))
+        if not layouts.illegal(s.model, tp, dp, ep, pp)
+    ]
+    return Layout.of_widths(*np.array(rows, float).reshape(-1, 4).T)
+
+
+def _divisors(number: int) -> Iterable[int]:
+    return (width for width in range(1, number + 1) if number % width == 0)
+
+
+def _picked(layout: Layout, at: Indices) -> Layout:
+    return Layout(*(getattr(layout, one.name)[at] for one in fields(layout)))
+
+
+def _column(layout: Layout) -> Layout:
+    """Layouts along the axis before that of batches."""
+    return Layout(*(getattr(layout, one.name)[:, None] for one in fields(layout)))
+
+
+def _near(batch: float, grid: Sequence[int]) -> Array:
+    """Whole batches from one point of the grid below to one above."""
+    below = max((one for one in grid if one < batch), default=batch)
+    above = min((one for one in grid if one > batch), default=batch)
+    return np.unique(np.round([*np.linspace(below, above, _FINE), batch]))
+
+
+_FINE = 33

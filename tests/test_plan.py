@@ -1,0 +1,204 @@
+"""Plans: answers of an independent search, brute force on small spaces, what cannot be asked."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calc import Chip, Price, Scenario, plan
+from calc.chip import Fabric
+from calc.layout import Layout
+from calc.plan import replica
+from presets import chips, formats, models
+
+GOLDEN = tomllib.loads((Path(__file__).parent / "plan_golden.toml").read_text())
+BF16 = formats["bf16"]
+
+
+def golden_chip(id: str) -> Chip:
+    """A chip as the independent search was given it."""
+    given = dict(GOLDEN["chips"][id])
+    links = {"link_one_way", "link_two_way"} & given.keys()
+    return Chip(
+        id, id, "", given["memory"], given["bandwidth"], given["peaks"],
+        fabric=Fabric(**given["fabric"]), slices=tuple(given.get("slices", ())),
+        power=given.get("power", math.nan),
+        price=Price(given["price"], "") if "price" in given else None,
+        **{link: given[link] for link in links},
+    )  # fmt: skip
+
+
+def question(asked: dict[str, Any]) -> tuple[Scenario, plan.Ask, plan.Space]:
+    """Scenario, ask and space of a question; weights beside the decoder are left out."""
+    model = replace(models[asked["model"]], resident=())
+    s = Scenario(
+        model, chips["h100-sxm"], 1, BF16, BF16, BF16, 1, 1, usable_memory=0.9,
+        fidelity=asked["fidelity"], **asked.get("derated", {}),
+    )  # fmt: skip
+    kept = tuple(plan.Formats(*(formats[id] for id in triple)) for triple in asked["formats"])
+    members = tuple(golden_chip(id) for id in asked["chips"])
+    return s, plan.Ask(**asked["ask"]), plan.Space(members, kept)
+
+
+@pytest.mark.parametrize("asked", GOLDEN["questions"], ids=lambda asked: asked["id"])
+def test_the_plans_of_an_independent_search(asked: dict[str, Any]) -> None:
+    """The same best and runner-up, costs to the cent, times to half a percent.
+
+    Of equal prefill pools ours is the one with the shorter wait, so a first token may come earlier.
+    """
+    found = plan.search(*question(asked), refine=False)
+    for want, got in ((asked.get("best"), found.best), (asked.get("runner_up"), found.runner_up)):
+        if want is None:
+            assert got is None
+            continue
+        assert got is not None
+        s = got.scenario
+        widths = [s.tensor_parallel, s.attention_dp, s.expert_parallel, s.pipeline]
+        assert (s.chip.id, got.arrangement, widths) == (
+            want["chip"], want["arrangement"], want["widths"],
+        )  # fmt: skip
+        assert s.stored.id == want["format"]
+        for name in ("replicas", "chips", "batch", "budget", "slots"):
+            assert getattr(got, name) == want[name], name
+        assert got.usd_per_hour == pytest.approx(want["usd"], abs=0.005)
+        assert got.tpot == pytest.approx(want["tpot"], rel=0.005)
+        assert got.ttft <= want["ttft"] * 1.005
+        if got.prefill is None or asked["model"] != "gemma-3-27b":
+            assert got.ttft == pytest.approx(want["ttft"], rel=0.005)
+        assert got.split == pytest.approx(want["split"], rel=0.002)
+    for id, least in asked.get("least_tpot", {}).items():
+        (only,) = (one for one in found.obstacles if one.chip == id)
+        assert only.kind == "tpot" and only.tpot == pytest.approx(least, rel=1e-4)
+
+
+def test_batches_between_those_of_the_grid_are_never_dearer() -> None:
+    s, ask, space = question(GOLDEN["questions"][1])
+    coarse, fine = (plan.search(s, ask, space, refine=refine) for refine in (False, True))
+    for id, one in fine.per_chip.items():
+        assert one.usd_per_hour <= coarse.per_chip[id].usd_per_hour + 1e-9
+    # As many replicas, each no fuller than it has to be.
+    assert fine.best and coarse.best and fine.best.tpot < coarse.best.tpot
+
+
+SMALL = tuple(golden_chip(id) for id in ("h100-sxm", "tpu-v5e", "mi300x"))
+
+
+@settings(max_examples=12)
+@given(
+    rate=st.floats(0.5, 60), ttft=st.floats(0.05, 5), tpot=st.floats(0.004, 0.2),
+    percentile=st.sampled_from(sorted(plan.PERCENTILES)), spread=st.sampled_from([0.0, 1.0]),
+    objective=st.sampled_from(sorted(plan.OBJECTIVES)),
+)  # fmt: skip
+def test_the_search_finds_what_trying_everything_finds(objective: str, **asked: Any) -> None:
+    """Nothing that is left out before it is timed could have been the best."""
+    fp8, few = formats["fp8"], (SMALL[0], SMALL[2])
+    s = Scenario(models["qwen3-32b"], SMALL[0], 1, BF16, BF16, BF16, 1, 1, fidelity="operators")
+    ask = plan.Ask(prompt=2000, output=200, objective=objective, **asked)
+    space = plan.Space(
+        few, (plan.Formats(fp8, fp8, fp8),), ("chunked",), most=2,
+        batches=(1, 4, 32, 300), budgets=(256, 2048), stages=(1, 2),
+    )  # fmt: skip
+    every = []
+    for chip in few:
+        here = replace(s, chip=chip, weight_format=fp8, kv_format=fp8, compute_format=fp8)
+        for n, pp, batch, budget in product(
+            space.counts(chip), (1, 2), space.batches, space.budgets
+        ):
+            if n % pp:
+                continue
+            one = plan.steady(here, Layout.of_widths(n // pp, pp=pp), batch, budget, ask)
+            within = one.ttft <= ask.ttft and one.tpot <= ask.tpot and one.used <= ask.most_used
+            if not (one.holds and within):
+                continue
+            total = math.ceil(ask.needed / float(one.rate) - 1e-9) * n
+            price = chip.price.usd_per_hour if chip.price else math.nan
+            aim = {"usd": total * price, "chips": total, "energy": total * chip.power,
+                   "fastest": float(one.tpot)}[objective]  # fmt: skip
+            if math.isfinite(aim):
+                every.append((aim, total, n, float(one.tpot), budget))
+    found = plan.search(s, ask, space, refine=False).best
+    assert (found is None) == (not every)
+    if found:
+        aim = {"usd": found.usd_per_hour, "chips": found.chips, "energy": found.watts,
+               "fastest": found.tpot}[objective]  # fmt: skip
+        best = (aim, found.chips, found.scenario.n_chips, found.tpot, found.budget)
+        assert best == pytest.approx(min(every))
+
+
+def test_all_chips_at_once_are_each_chip_alone() -> None:
+    """An array of chips gives what each gives by itself, of which some have links of their own."""
+    s = Scenario(models["gpt-oss-120b"], SMALL[0], 1, BF16, BF16, BF16, 1, 1, fidelity="operators")
+    ask = plan.Ask(rate=5, prompt=1000, output=100)
+    space = plan.Space(SMALL, (plan.Formats(None, BF16, BF16),), most=16)
+    together = plan.search(s, ask, space).per_chip
+    for chip in SMALL:
+        alone = plan.search(s, ask, replace(space, chips=(chip,))).per_chip
+        assert alone.keys() == together.keys() & {chip.id}
+        for id, one in alone.items():
+            assert together[id].tpot == pytest.approx(one.tpot, rel=1e-12)
+            assert together[id].scenario == one.scenario
+
+
+def test_slots_are_for_the_fullest_moment_whatever_the_limits_are_on() -> None:
+    assert float(replica.slots(64.0)) == 83
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"rate": 0.0}, "The rate must be above 0."),
+        ({"ttft": math.nan}, "The limit on time to first token must be above 0."),
+        ({"most_used": 1.0}, "The share in use must be between 0 and 1."),
+        ({"known": 5000.0}, "Headroom, spread and cached prefix are out of range."),
+        ({"percentile": "p42"}, "There is no such percentile or objective."),
+    ],
+)
+def test_what_cannot_be_asked_is_said(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(plan.PlanError, match=said):
+        plan.Ask(**{"rate": 1.0, "prompt": 1000, "output": 100, **wrong})
+
+
+def test_spaces_without_anything_to_try_are_said() -> None:
+    s, ask, space = question(GOLDEN["questions"][0])
+    with pytest.raises(plan.PlanError, match="No chip is chosen"):
+        replace(space, chips=())
+    with pytest.raises(plan.PlanError, match=r"longest context of .* is 131,072"):
+        plan.search(s, replace(ask, prompt=131072), space)
+
+
+def test_a_chip_without_what_it_takes_says_why() -> None:
+    h100 = golden_chip("h100-sxm")
+    unpriced = replace(h100, id="unpriced", price=None)
+    small, slow = replace(h100, id="small", memory=1e9), replace(h100, id="slow", bandwidth=1e11)
+    unrated = replace(h100, id="unrated", peaks={})
+    s = Scenario(models["qwen3-32b"], h100, 1, BF16, BF16, BF16, 1, 1, fidelity="operators")
+    ask = plan.Ask(rate=5, prompt=1000, output=100, tpot=0.05)
+    space = plan.Space(
+        (h100, unpriced, small, slow, unrated), (plan.Formats(None, BF16, BF16),), most=8
+    )
+    found = plan.search(s, ask, space)
+    assert set(found.per_chip) == {"h100-sxm"}
+    assert {one.chip: one.kind for one in found.obstacles} == {
+        "unpriced": "price", "small": "weights", "slow": "tpot", "unrated": "rate",
+    }  # fmt: skip
+    cheapest = replace(ask, objective="chips")
+    assert "unpriced" in plan.search(s, cheapest, space).per_chip
+
+
+def test_the_curve_passes_through_the_best() -> None:
+    s, ask, space = question(GOLDEN["questions"][1])
+    found = plan.search(s, ask, space, refine=False)
+    at = int(np.searchsorted(found.curve.limit, ask.tpot * (1 - 1e-9)))
+    assert found.curve.limit[at] == pytest.approx(ask.tpot)
+    for index, chip in enumerate(space.chips):
+        assert found.curve.least[index, at] == pytest.approx(found.per_chip[chip.id].usd_per_hour)
+    assert (found.curve.least[:, 1:] <= found.curve.least[:, :-1]).all()
