@@ -19,6 +19,7 @@ from pages.ui.report import download, present
 # Each has a folder in pages/ui and a file in pages; the report and the slides follow this order.
 PAGES = (
     "decode",
+    "plan",
     "prefill",
     "kv_cache",
     "model",

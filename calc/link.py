@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from calc import custom, pins, sampling
 from calc.fields import Catalogues, Choice, Field, Option, Quantity
+from calc.plan import asked as planned
 from calc.scenario import SCHEMA
 from calc.serving import asked, trace
 from calc.words import inside, marked, say
@@ -47,7 +48,7 @@ TEXTS = (
 )
 
 # What a link of the calculation carries; who shows it may carry further fields.
-FIELDS: tuple[Field, ...] = (*SCHEMA, *asked.FIELDS)
+FIELDS: tuple[Field, ...] = (*SCHEMA, *asked.FIELDS, *planned.FIELDS)
 
 
 def keys(fields: Iterable[Field] = FIELDS) -> frozenset[str]:

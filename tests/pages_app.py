@@ -18,6 +18,7 @@ from pages.ui.frame.page import ROOT, Page, View, named, pages
 from pages.ui.frame.pinned import Contender
 from pages.ui.frame.presentation import FIELDS
 from pages.ui.frame.session import HOME
+from pages.ui.plan.view import PlanView
 from pages.ui.serving.simulations import later
 from pages.ui.serving.view import ServingView
 from pages.ui.writing import text, written
@@ -34,6 +35,7 @@ def seen(
 ) -> list[tuple[Page[Any], View]]:
     """What a report is made of, where there is no session to ask."""
     known: dict[str, View] = {
+        "plan": PlanView(scenario, {}, values, PRESETS),
         "serving": ServingView(scenario, {}, values, later(scenario, values, None)),
         "compare": CompareView(scenario, {}, contenders, ()),
     }

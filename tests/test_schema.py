@@ -48,7 +48,10 @@ MEANINGS: dict[str, tuple[str, float | str]] = {
     "win": ("window", 100), "bud": ("budget", 512), "kvm": ("memory", "paged"),
     "res": ("reserved", 32768), "out": ("relief", "recompute"), "host": ("host", 25),
     "hm": ("host_memory", 64), "pfx": ("prefix", "none"), "aff": ("affinity", "on"),
-    "str": ("streaming", "on"), "tl": ("ttft_limit", 5.0), "lang": ("language", "en"),
+    "str": ("streaming", "on"), "tl": ("ttft_limit", 5.0), "obj": ("objective", "usd"),
+    "pc": ("percentile", "mean"), "hr": ("headroom", 0.2), "um": ("most_used", 0.9),
+    "most": ("most_chips", 64), "how": ("arrangement", "any"), "spare": ("spare", "off"),
+    "fmt": ("allowed", "published"), "on": ("compared", "all"), "lang": ("language", "en"),
     "view": ("view", "explore"), "slide": ("slide", "decode"),
     "mk": ("rows_class", "all"), "me": ("rows_engine", "all"), "mc": ("rows_chip", "all"),
     "mm": ("rows_model", "all"),
@@ -152,6 +155,8 @@ def test_every_field_is_read_by_a_formula() -> None:
 def test_every_field_of_a_service_is_read() -> None:
     file = ROOT / "calc" / "serving" / "asked.py"
     assert not unread([field.name for field in ASKED], ["asked"], file)
+    plans = ROOT / "calc" / "plan" / "asked.py"
+    assert not unread([field.name for field in PLANNED], ["wanted"], plans)
     assert unread(["colour"], ["asked"], file)
 
 

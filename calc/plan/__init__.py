@@ -25,13 +25,14 @@ from calc.plan.ask import (
 )
 from calc.plan.candidate import BINDS, Candidate, Prefill
 from calc.plan.curve import Curve
-from calc.plan.obstacles import Obstacle
+from calc.plan.obstacles import KINDS, Obstacle
 from calc.plan.replica import Steady, steady
 from calc.plan.search import Answer, search, survey_all
 
 __all__ = [
     "ARRANGEMENTS",
     "BINDS",
+    "KINDS",
     "OBJECTIVES",
     "PERCENTILES",
     "Answer",

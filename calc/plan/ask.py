@@ -11,6 +11,7 @@ from typing import Any
 from calc.chip import Chip
 from calc.errors import LedgerError
 from calc.formats import NumberFormat
+from calc.model import Model
 from calc.serving import queueing
 from calc.words import marked, say
 
@@ -128,6 +129,10 @@ class Ask:
     def context(self) -> float:
         """Cached tokens of a decoding sequence, averaged over time [token] (F8.3)."""
         return queueing.mean_context(self.prompt, self.output * self.scatter)
+
+    def beyond(self, model: Model) -> bool:
+        """Whether requests are longer than the model's configuration claims to hold."""
+        return model.max_context is not None and self.prompt + self.output > model.max_context
 
     @property
     def chance(self) -> float | None:

@@ -23,10 +23,11 @@ _REACH = 16.0  # limits on either side of the one that is asked
 class Curve:
     """The least price of each chip by limit.
 
-    `limit` is the time per token [s], `usd` the price by chip × limit [USD/hour], `chips` and the
-    other objectives alike; inf where nothing is within the limit, nan where the figure is unknown.
+    `asked` is the limit that is asked and `limit` those that are swept [s], `least` the price by
+    chip × limit [USD/hour]; inf where nothing is within the limit.
     """
 
+    asked: float
     limit: Array
     least: Array
 
@@ -39,4 +40,40 @@ class Curve:
         least = np.full((chips, len(limits) + 1), np.inf)
         first = np.searchsorted(limits, table.columns.tpot[kept])
         np.minimum.at(least, (table.chip[kept], first), table.usd[kept])
-        return cls(limits, np.minimum.accumulate(least, axis=1)[:, :-1])
+        return cls(ask.tpot, limits, np.minimum.accumulate(least, axis=1)[:, :-1])
+
+    def cheapest(self, most: int) -> list[int]:
+        """Chips by their price at the limit that is asked, then by that at any other."""
+        at = int(np.argmin(np.abs(np.log(self.limit / self.asked))))
+        order = np.lexsort([self.least[:, -1], self.least[:, at]])
+        return [int(chip) for chip in order[:most] if np.isfinite(self.least[chip, -1])]
+
+    def shown(self, chip: int) -> Array:
+        """The line of one chip; nan where nothing is within the limit [USD/hour]."""
+        return np.where(np.isfinite(self.least[chip]), self.least[chip], np.nan)
+
+    @property
+    def nothing(self) -> Array:
+        """A line of nothing."""
+        return np.full(self.limit.shape, np.nan)
+
+    def looser(self) -> Looser | None:
+        """The next limit of a round number that something keeps, and who does it cheapest."""
+        kept = np.isfinite(self.least).any(axis=0) & (self.limit > self.asked)
+        if not kept.any():
+            return None
+        first = float(self.limit[np.argmax(kept)])
+        steps = [step * 10.0**power for power in range(-6, 4) for step in (1, 1.5, 2, 3, 5, 7)]
+        limit = next((step for step in steps if step >= first), first)
+        at = int(np.searchsorted(self.limit, limit, side="right")) - 1
+        chip = int(np.argmin(self.least[:, at]))
+        return Looser(limit, chip, float(self.least[chip, at]))
+
+
+@dataclass(frozen=True)
+class Looser:
+    """A limit on time per token that can be kept [s], on which chip, and for what [USD/hour]."""
+
+    limit: float
+    chip: int
+    usd: float

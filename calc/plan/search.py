@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from calc.chip import Chip
 from calc.plan import obstacles, pools, replica
-from calc.plan.ask import ARRANGEMENTS, Ask, PlanError, Space
+from calc.plan.ask import ARRANGEMENTS, Ask, Space
 from calc.plan.candidate import Candidate, Prefill
 from calc.plan.curve import Curve
 from calc.plan.obstacles import Obstacle
 from calc.plan.pools import Pool
 from calc.plan.survey import DISAGGREGATED, Columns, Survey, survey
 from calc.scenario import Scenario
-from calc.words import say
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -177,21 +176,7 @@ def search(
         What `survey_all` gave for the same scenario, space, lengths and percentile.
     refine : bool
         Whether batches between those of the grid are tried for what is shown.
-
-    Raises
-    ------
-    PlanError
-        If the model's longest context does not hold a request.
     """
-    longest = scenario.model.max_context
-    if longest and ask.prompt + ask.output > longest:
-        raise PlanError(
-            say(
-                "Prompt and output are {asked:,.0f} tokens; the longest context of {model} is "
-                "{longest:,}.",
-                asked=ask.prompt + ask.output, model=scenario.model.name, longest=longest,
-            )
-        )  # fmt: skip
     found = tuple(survey_all(scenario, ask, space) if surveys is None else surveys)
     table = _table(found, ask, space)
     order = table.ordered(ask, table.kept(ask))

@@ -124,7 +124,7 @@ def survey(
     What cannot be is left out before any step is timed: a budget without a token for each slot, a
     reader that prompts overtake, a batch that memory does not hold.
     """
-    s = replace(scenario, price=0.0, power=0.0, **formats.on(ChipArray.of(chips)))
+    s = replace(scenario, price=0.0, power=0.0, micro_batches=0, **formats.on(ChipArray.of(chips)))
     counts = [space.counts(chip) for chip in chips]
     layout = _layouts(s, space, sorted(set().union(*counts)))
     had = np.array([np.isin(layout.chips, each) for each in counts])

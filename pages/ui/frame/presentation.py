@@ -8,6 +8,7 @@ from typing import overload
 
 from calc.engine import PHASES
 from calc.fields import Choice, Field, Option, Quantity
+from calc.plan import asked as planned
 from calc.scenario import SCHEMA
 from calc.serving import asked
 from calc.words import marked
@@ -87,6 +88,6 @@ ROWS = (
 VIEWING = (LANGUAGE, VIEW, SLIDE, *ROWS)
 
 # All that a link of the app carries.
-FIELDS: tuple[Field, ...] = (*SETTINGS, *asked.FIELDS, *VIEWING)
+FIELDS: tuple[Field, ...] = (*SETTINGS, *asked.FIELDS, *planned.FIELDS, *VIEWING)
 BY_NAME = {field.name: field for field in FIELDS}
 BY_KEY = {field.key: field for field in FIELDS}

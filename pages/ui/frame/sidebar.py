@@ -70,11 +70,19 @@ FOLDED: dict[str, Rows] = {
         ("lengths", "spread"),
         ("burstiness", "samples"),
         ("turns", "system"),
+        ("ttft_limit",),
+    ),
+    marked("Plan"): (
+        ("objective", "percentile"),
+        ("headroom", "most_used"),
+        ("compared", "most_chips"),
+        ("allowed", "arrangement"),
+        ("spare",),
     ),
     marked("Serving"): (
         ("policy", "replicas"),
         ("slots", "prefill_replicas"),
-        ("ttft_limit", "budget"),
+        ("budget",),
         ("window", "streaming"),
         ("memory", "reserved"),
         ("relief", "host"),
@@ -90,7 +98,7 @@ FOLDED: dict[str, Rows] = {
 }
 
 MODEL, HARDWARE, *_ = GROUPS
-PREFILL, LAYOUT, LOSSES, HOST, PRICE, TRAFFIC, SERVING, SPECULATION = FOLDED
+PREFILL, LAYOUT, LOSSES, HOST, PRICE, TRAFFIC, PLAN, SERVING, SPECULATION = FOLDED
 # Groups that fidelity bound does not look at.
 FINE = (LAYOUT, LOSSES)
 
@@ -115,6 +123,7 @@ TYPED = frozenset(
         "rate", "requests", "seed", "spread", "burstiness", "samples", "turns", "system",
         "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
         "redundant_experts", "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
+        "headroom", "most_used", "most_chips",
     }
 )  # fmt: skip
 

@@ -1,0 +1,168 @@
+"""What a reader asks of a plan: the fields beside those of a scenario and of its traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from calc import fields, prefill
+from calc.checkpoint import ROUTED, UNSAID
+from calc.chip import Chip, Price
+from calc.fields import Catalogues, Field, Option, Quantity, optional
+from calc.formats import NumberFormat
+from calc.model import Model
+from calc.plan.ask import ARRANGEMENTS, MOST_CHIPS, OBJECTIVES, PERCENTILES, Ask, Formats, Space
+from calc.scenario import Scenario
+from calc.serving.asked import Asked
+from calc.words import marked
+
+_HOW: Mapping[str, tuple[str, ...]] = {
+    "any": tuple(ARRANGEMENTS),
+    "one": ("chunked", "continuous"),
+    "two": ("disaggregated",),
+}
+_VENDORS = ("nvidia", "amd", "google")
+# Formats that are tried beside a model as it is published: weights, cache, compute.
+_EIGHT = (("fp8", "fp8", "fp8"), ("int8", "int8", "int8"))
+_FOUR = (("nvfp4", "fp8", "nvfp4"), ("int4-g128", "fp8", "bf16"))
+_FORMATS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "published": (), "sidebar": (), "eight": _EIGHT, "four": (*_EIGHT, *_FOUR),
+}  # fmt: skip
+
+
+# Keys are part of every link ever shared: add fields, never rename or reuse a key. A field stands
+# in one line here, is read below, and is shown by a group of `pages.ui.frame.sidebar`.
+# fmt: off
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is wanted of a plan, in SI units."""
+
+    objective: str = optional(Option(
+        "obj", marked("Objective"), "usd",
+        marked("What is least: the price, the chips, their power, or the time per token."),
+        tuple(OBJECTIVES)))
+    percentile: str = optional(Option(
+        "pc", marked("Limits hold for"), "mean",
+        marked("The mean of all requests, or the slowest of so many."), tuple(PERCENTILES)))
+    headroom: float = optional(Quantity(
+        "hr", marked("Headroom"), "share", 0.2, 0.0, 5.0,
+        marked("By which the arrival rate may grow before a limit breaks."),
+        whole=False, step=0.05))
+    most_used: float = optional(Quantity(
+        "um", marked("Most in use"), "share", 0.9, 0.1, 0.98,
+        marked("Of its time that a replica may spend on reading prompts."),
+        whole=False, step=0.05))
+    most_chips: int = optional(Quantity(
+        "most", marked("Chips of a replica"), "chips", MOST_CHIPS, 1, 256,
+        marked("At most so many.")))
+    arrangement: str = optional(Option(
+        "how", marked("Pools"), "any",
+        marked("One pool that reads and decodes, two pools, or whichever is better."),
+        tuple(_HOW)))
+    spare: str = optional(Option(
+        "spare", marked("Spare replica"), "off",
+        marked("One more in each pool than it takes: the loss of one breaks no limit."),
+        ("off", "on")))
+    allowed: str = optional(Option(
+        "fmt", marked("Formats allowed"), "published",
+        marked("Weights as published, as in the sidebar, or also 8 and 4 bit. Quality is not "
+               "modelled."),
+        tuple(_FORMATS)))
+    compared: str = optional(Option(
+        "on", marked("Chips compared"), "all",
+        marked("All, those of one maker, or the sidebar's only."),
+        ("all", *_VENDORS, "other", "sidebar")))
+# fmt: on
+
+
+FIELDS: tuple[Field, ...] = fields.schema(Wanted)
+
+
+def ask(values: Mapping[str, Any], scenario: Scenario) -> Ask:
+    """The traffic and its limits; fields left out take their defaults.
+
+    Raises
+    ------
+    PlanError
+        If they cannot be.
+    """
+    wanted, traffic = _wanted(values), Asked(**fields.resolved(_TRAFFIC, values, {}))
+    spreads = {"constant": 0.0, "exponential": 1.0}
+    return Ask(
+        rate=traffic.rate,
+        prompt=scenario.prompt,
+        output=scenario.output,
+        spread=spreads.get(traffic.lengths, traffic.spread),
+        known=float(prefill.block_hit(scenario)),
+        ttft=traffic.ttft_limit,
+        tpot=scenario.tpot_target,
+        percentile=wanted.percentile,
+        headroom=wanted.headroom,
+        most_used=wanted.most_used,
+        objective=wanted.objective,
+        spare=wanted.spare == "on",
+    )
+
+
+def space(values: Mapping[str, Any], scenario: Scenario, catalogues: Catalogues) -> Space:
+    """Chips and formats to compare; the sidebar's chip at the price and power typed there."""
+    wanted, s = _wanted(values), scenario
+    chips = [_typed(chip, s) for chip in catalogues["chips"].values()]
+    if s.chip.stated.id not in catalogues["chips"]:
+        chips.append(_typed(s.chip.stated, s))
+    return Space(
+        tuple(chip for chip in chips if _compared(chip, wanted.compared, s)),
+        tuple(_formats(wanted.allowed, s, catalogues["formats"])),
+        _HOW[wanted.arrangement],
+        wanted.most_chips,
+    )
+
+
+_TRAFFIC: tuple[Field, ...] = fields.schema(Asked)
+
+
+def _wanted(values: Mapping[str, Any]) -> Wanted:
+    return Wanted(**fields.resolved(FIELDS, values, {}))
+
+
+def _typed(chip: Chip, s: Scenario) -> Chip:
+    if chip.id != s.chip.id:
+        return chip
+    price = Price(s.price, "") if s.price else chip.price
+    return replace(chip, price=price, power=s.power or chip.power)
+
+
+def _compared(chip: Chip, which: str, s: Scenario) -> bool:
+    vendor = chip.vendor.lower()
+    if which == "sidebar":
+        return chip.id == s.chip.id
+    if which == "other":
+        return vendor not in _VENDORS
+    return which in ("all", vendor)
+
+
+def _formats(allowed: str, s: Scenario, formats: Mapping[str, NumberFormat]) -> list[Formats]:
+    if allowed == "sidebar":
+        return [Formats(s.weight_format if _plain(s) else None, s.kv_format, s.compute_format)]
+    further = [Formats(*(formats[id] for id in triple)) for triple in _FORMATS[allowed]]
+    return [published(s.model, formats), *further]
+
+
+def _plain(s: Scenario) -> bool:
+    return isinstance(s.weight_format, NumberFormat)
+
+
+def published(model: Model, formats: Mapping[str, NumberFormat]) -> Formats:
+    """Formats of a model as it is published: nothing narrower than its checkpoint.
+
+    Products are in 8 bit where most of its weights are and the chip has a rate for it, else in
+    bf16; the cache is in bf16, as engines have it.
+    """
+    stored = model.checkpoint or UNSAID
+    sizes = model.params_by_part
+    main = ROUTED if ROUTED in sizes else max(sizes, key=lambda part: sizes[part])
+    kind, bf16 = stored.of(main).id.partition("-")[0], formats["bf16"]
+    if kind in ("fp8", "int8"):
+        return Formats(None, bf16, formats[kind], bf16)
+    return Formats(None, bf16, bf16, formats["fp16"])

@@ -1,0 +1,62 @@
+"""Charts of the Plan page."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calc.plan import Answer
+from calc.words import say
+from pages.ui.charts import kit, lines
+from pages.ui.writing import palette, text
+
+# Lines that a reader can still tell apart, and bars that fit beside them.
+_LINES, _BARS = 6, 12
+
+
+def curve(answer: Answer) -> kit.Chart:
+    """Price of an hour against the limit on time per token, one line a chip."""
+    found, shown = answer.curve, {}
+    for look, index in zip(kit.LINES, found.cheapest(_LINES), strict=False):
+        name = text.plain_html(answer.space.chips[index].name)
+        shown[name] = (found.shown(index), palette.Look(name, *look))
+    best = answer.best
+    return lines.chart(
+        kit.MILLI * found.limit,
+        shown or {say("none"): (found.nothing, lines.TOTAL)},
+        x_title=say("Limit on time per output token (ms)"),
+        y_title=say("USD per hour"),
+        unit=say("USD/hour"),
+        now=(
+            (kit.MILLI * answer.ask.tpot, best.usd_per_hour, text.usd(best.usd_per_hour))
+            if best
+            else None
+        ),
+    )
+
+
+def chips(answer: Answer) -> kit.Chart:
+    """The best plan of each chip by its price, the cheapest on top."""
+    priced = [one for one in answer.per_chip.values() if one.usd_per_hour > 0]
+    priced = sorted(priced, key=lambda one: one.usd_per_hour)[:_BARS]
+    names = [text.plain_html(one.scenario.chip.name) for one in priced]
+    usd = np.array([one.usd_per_hour for one in priced])
+    told = [
+        say("{price}: {chips} chips", price=text.usd(one.usd_per_hour), chips=one.chips)
+        for one in priced
+    ]
+    data = [{
+        "type": "bar", "orientation": "h", "y": names, "x": usd, "text": told,
+        "textposition": "auto", "marker": {"color": palette.QUANTITIES["weights"].colour},
+        "hovertemplate": "%{y}<br>%{text}<extra></extra>",
+    }]  # fmt: skip
+    layout = {
+        **kit.frame(118),
+        "xaxis": {
+            "title": {"text": say("USD per hour"), "standoff": 8}, "automargin": False,
+            "range": [0, 1.02 * float(usd.max(initial=1.0))], "nticks": 6,
+        },
+        "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
+                  "showgrid": False},
+        "shapes": [],
+    }  # fmt: skip
+    return kit.figure(data, layout)

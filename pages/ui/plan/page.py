@@ -1,0 +1,123 @@
+"""The Plan page: which hardware, how much of it, at what price."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calc.words import marked, say
+from pages.ui.charts import kit
+from pages.ui.frame import draw, sidebar
+from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.plan import figures, tables, words
+from pages.ui.plan.view import PlanView
+from pages.ui.writing import text
+
+QUESTION = marked("What serves this traffic, and for what?")
+
+
+def verdict(view: PlanView) -> str:
+    """The answer."""
+    return words.verdict(view.found) if view.answer else text.plain(view.problem)
+
+
+def head(view: PlanView) -> None:
+    """The answer, what to know beside it, and its figures."""
+    bound = view.stated.fidelity == "bound"
+    draw.head(verdict(view), words.noted(view.found, _beyond(view), bound=bound))
+    best = view.found.best
+    if best is not None:
+        draw.cards(words.headline(best))
+
+
+def _beyond(view: PlanView) -> str:
+    model, ask = view.stated.model, view.ask
+    if not ask.beyond(model):
+        return ""
+    return say(
+        "Prompt and output are {asked:,.0f} tokens, more than the {longest:,} that {model} is made "
+        "for.",
+        asked=ask.prompt + ask.output,
+        longest=model.max_context,
+        model=text.plain(model.name),
+    )
+
+
+def instead(view: PlanView) -> None:
+    """Why nothing can be looked for."""
+    st.markdown(verdict(view))
+
+
+def price(view: PlanView) -> Shown:
+    """What the limit on time per token costs."""
+    return Shown(
+        figures.curve(view.found),
+        say(
+            "USD per hour against the limit on time per token, one line for each of the cheapest "
+            "chips; {best}",
+            best=verdict(view),
+        ),
+    )
+
+
+def charts(view: PlanView) -> None:
+    """What the limit costs, and what each chip does."""
+    with st.grid(2, min_column_width=400):
+        price(view).draw("plan-curve")
+        kit.show(
+            figures.chips(view.found),
+            key="plan-chips",
+            alt=say("The best plan of each chip by its price of an hour."),
+        )
+
+
+def plans(view: PlanView) -> None:
+    """The best plans; choosing one sets the scenario."""
+    if not view.found.rows:
+        return
+    tables.plans(view.found)
+    st.caption(
+        say(
+            "The best of each chip, arrangement and size of a replica, at {rate}/s: the rate and "
+            "its headroom. Choosing a row makes it the scenario and the service. Times are closed "
+            "forms for independent arrivals.",
+            rate=text.significant(view.ask.needed),
+        )
+    )
+
+
+def every_chip(view: PlanView) -> None:
+    """Each chip's best, or why it has none."""
+    st.markdown(tables.every_chip(view.found))
+
+
+def one_plan(view: PlanView) -> None:
+    """The figures of the plan that is looked at."""
+    if view.chosen is None:
+        st.caption(say("There is no plan to look into."))
+        return
+    st.markdown(words.machines(view.chosen))
+    st.markdown(tables.chosen(view.chosen))
+
+
+PAGE = Page(
+    name="plan",
+    title=marked("Plan"),
+    question=QUESTION,
+    view=PlanView.here,
+    groups=(sidebar.CORE, sidebar.LOSSES, sidebar.PRICE, sidebar.PREFILL, sidebar.TRAFFIC,
+            sidebar.PLAN),
+    unfolded=(sidebar.TRAFFIC, sidebar.PLAN),
+    unused=("n_chips", "batch", "context", "chunk", "requests", "seed", "arrivals", "burstiness",
+            "samples", "turns", "system"),
+    ready=lambda view: view.answer is not None,
+    otherwise=instead,
+    parts={"head": head, "charts": charts, "plans": plans},
+    tabs={
+        marked("This plan"): one_plan,
+        marked("Every chip"): every_chip,
+    },
+    explained=("step_time", "prefill_time", "kv_per_sequence", "servers_ratio"),
+    exhibits=(
+        Exhibit("plan", QUESTION, verdict, lambda view: price(view) if view.answer else None),
+    ),
+)  # fmt: skip

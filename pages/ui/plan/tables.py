@@ -1,0 +1,138 @@
+"""Tables of the Plan page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from calc import scenario
+from calc.fields import Quantity
+from calc.plan import BINDS, Answer, Candidate
+from calc.serving.asked import FIELDS
+from calc.words import say
+from pages.ui.plan import words
+from pages.ui.writing import row_choice, sortable, tables, text
+
+# What of a replica goes into the sidebar.
+_REPLICA = (
+    "chip", "n_chips", "weight_format", "kv_format", "compute_format", "tensor_parallel",
+    "attention_dp", "expert_parallel", "pipeline", "micro_batches", "batch",
+)  # fmt: skip
+_SERVED = {field.name: field for field in FIELDS}
+
+
+def plans(answer: Answer) -> None:
+    """The best of each chip, arrangement and size; choosing one sets scenario and service."""
+    rows = answer.rows
+    text_columns = {
+        say("Chip"): [one.scenario.chip.name for one in rows],
+        say("Replicas × chips"): [_replicas(one) for one in rows],
+        say("Layout"): [" ".join(words.widths(one)) or sortable.MISSING for one in rows],
+        say("Formats"): [words.formats(one) for one in rows],
+    }
+    figures = {
+        say("USD/hour"): ("%.2f", [one.usd_per_hour for one in rows]),
+        say("USD per M out"): ("%.3g", [one.split[1] for one in rows]),
+        say("USD per M in"): ("%.3g", [one.split[0] for one in rows]),
+        say("TPOT (ms)"): ("%.3g", [1e3 * one.tpot for one in rows]),
+        say("TTFT (s)"): ("%.3g", [one.ttft for one in rows]),
+        say("Longest gap (ms)"): ("%.3g", [1e3 * one.longest for one in rows]),
+        say("Batch"): ("%d", [one.batch for one in rows]),
+        say("Slots"): ("%d", [one.slots for one in rows]),
+        say("Token budget"): ("%d", [one.budget or float("nan") for one in rows]),
+        say("Reading (%)"): ("%.0f", [100 * one.used for one in rows]),
+        say("Token/J"): ("%.3g", [one.tokens_per_joule for one in rows]),
+    }
+    row_choice.table(
+        "plan-rows",
+        {
+            **text_columns,
+            **{head: [sortable.known(value) for value in values]
+               for head, (_, values) in figures.items()},
+            say("What binds"): [say(BINDS[one.binds]) for one in rows],
+        },
+        lambda row: settings(rows[row]),
+        column_config=sortable.formats({head: form for head, (form, _) in figures.items()}),
+    )  # fmt: skip
+
+
+def _replicas(one: Candidate) -> str:
+    decode = f"{one.replicas} × {one.scenario.n_chips}"
+    if one.prefill is None:
+        return decode
+    return f"{decode} + {one.prefill.replicas} × {one.prefill.scenario.n_chips}"
+
+
+def settings(one: Candidate) -> Mapping[str, Any]:
+    """Plain values, by field name, that make a plan the scenario and the service."""
+    replica = scenario.values_of(one.scenario)
+    reading = one.prefill.replicas if one.prefill else 0
+    served = {
+        "policy": one.arrangement,
+        "replicas": one.replicas + reading,
+        "slots": one.slots,
+        **({"prefill_replicas": reading} if reading else {}),
+        **({"budget": one.budget} if one.budget else {}),
+    }
+    kept = {name: _within(name, value) for name, value in served.items()}
+    return {**{name: replica[name] for name in _REPLICA}, **kept}
+
+
+def _within(name: str, value: Any) -> Any:
+    """A value of the service as near as its field allows."""
+    field = _SERVED[name]
+    return min(value, int(field.high)) if isinstance(field, Quantity) else value
+
+
+def every_chip(answer: Answer) -> str:
+    """Each chip's best plan, or what stands in its way."""
+    missing = {one.chip: one for one in answer.obstacles}
+    rows = []
+    for chip in answer.space.chips:
+        best = answer.per_chip.get(chip.id)
+        if best:
+            rows.append((best.usd_per_hour, [
+                text.plain(chip.name), _replicas(best), text.usd(best.usd_per_hour),
+                text.si(best.tpot, "s"), text.si(best.ttft, "s"), say(BINDS[best.binds]),
+            ]))  # fmt: skip
+        else:
+            why = words.obstacle(missing[chip.id], answer.ask)
+            none = sortable.MISSING
+            rows.append((float("inf"), [text.plain(chip.name), none, none, none, none, why]))
+    rows.sort(key=lambda row: row[0] if row[0] == row[0] else float("1e300"))
+    head = [
+        say("Chip"), say("Replicas × chips"), say("USD/hour"), "TPOT", "TTFT", say("What binds"),
+    ]  # fmt: skip
+    return tables.markdown(head, [row for _, row in rows], "  rrr ")
+
+
+def chosen(one: Candidate) -> str:
+    """The figures of one plan, each with what is meant."""
+    ask = one.ask
+    rows = [
+        [say("Replicas"), say("{exact} needed for {rate}/s", exact=text.significant(one.exact),
+                              rate=text.significant(ask.needed)), str(one.replicas)],
+        [say("Rate of a replica"), say("at {n} sequences on average", n=one.batch),
+         say("{n}/s", n=text.significant(one.rate))],
+        [say("Decode step"), say("no prompt beside it"), text.si(one.step, "s")],
+        [say("Longest gap between tokens"), say("a step with a part of a prompt"),
+         text.si(one.longest, "s")],
+        [say("Prompts lengthen the time per token by"), say("of its mean"),
+         text.percent(1 - one.step / one.mean_tpot)],
+        [say("Slots"), say("99th percentile of the sequences there"), text.count(one.slots)],
+        [say("Memory in use"), say("by those slots, of what holds sequences"),
+         text.percent(one.filled)],
+        [say("Reading prompts"), say("of a reader's time; at most {most}",
+                                     most=text.percent(ask.most_used)), text.percent(one.used)],
+    ]  # fmt: skip
+    if one.prefill:
+        pool = one.prefill
+        rows += [
+            [say("A prompt in the prefill pool"), say("{n} replicas of {size}", n=pool.replicas,
+                                                      size=pool.scenario.n_chips),
+             text.si(pool.reading, "s")],
+            [say("Sending its cache"), say("{time} of it not hidden behind reading",
+                                           time=text.si(pool.exposed, "s")),
+             text.si(pool.sending, "s")],
+        ]  # fmt: skip
+    return tables.markdown(["", say("What is meant"), say("Value")], rows, "  r")

@@ -1,0 +1,90 @@
+"""What the Plan page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from calc import Scenario, known, plan
+from calc.fields import Catalogues
+from calc.layout import Layout
+from calc.plan import Answer, Ask, Candidate, asked
+from pages.ui.frame import link
+from pages.ui.frame.page import View
+from pages.ui.plan import store
+
+
+@dataclass(frozen=True, eq=False)
+class PlanView(View):
+    """The best plans for the traffic of the controls.
+
+    Parameters
+    ----------
+    values : mapping
+        The settings as the controls hold them.
+    catalogues : mapping
+        Models, chips and formats to choose from.
+    """
+
+    values: Mapping[str, Any]
+    catalogues: Catalogues
+
+    @classmethod
+    def here(cls, scenario: Scenario, choices: Mapping[Any, Any]) -> PlanView:
+        """In a session."""
+        return cls(scenario, choices, link.widget_values(), link.catalogues())
+
+    @cached_property
+    def stated(self) -> Scenario:
+        """The scenario as it is set: what is not published stays unknown."""
+        return known.stated(self.scenario)
+
+    @cached_property
+    def _found(self) -> tuple[Answer | None, str]:
+        try:
+            ask = asked.ask(self.values, self.stated)
+            space = asked.space(self.values, self.stated, self.catalogues)
+        except plan.PlanError as error:
+            return None, str(error)
+        surveys = store.surveys(self.stated, ask, space)
+        return plan.search(self.stated, ask, space, surveys), ""
+
+    @property
+    def answer(self) -> Answer | None:
+        """What was found; none where it cannot be looked for."""
+        return self._found[0]
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot."""
+        return self._found[1]
+
+    @property
+    def found(self) -> Answer:
+        """The answer, where there is one."""
+        assert self.answer
+        return self.answer
+
+    @property
+    def ask(self) -> Ask:
+        """Traffic and limits."""
+        return self.found.ask
+
+    @cached_property
+    def chosen(self) -> Candidate | None:
+        """The plan that is looked at: the one that the sidebar holds, else the best."""
+        same = (one for one in self.found.rows if _alike(one.scenario, self.stated))
+        return next(same, self.found.best)
+
+
+def _alike(one: Scenario, other: Scenario) -> bool:
+    """Whether two scenarios are the same replica."""
+    return (
+        one.chip.id == other.chip.id
+        and one.n_chips == other.n_chips
+        and one.batch == other.batch
+        and one.stored.id == other.stored.id
+        and (one.fidelity == "bound" or Layout.of(one) == Layout.of(other))
+    )

@@ -1,0 +1,238 @@
+"""Sentences of the Plan page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from calc import plan
+from calc.plan import Answer, Ask, Candidate, Obstacle
+from calc.words import inside, marked, say
+from pages.ui.writing import text
+
+_BINDS: Mapping[str, str] = {
+    "tpot": marked("The time per token is what limits it: {share} of the limit."),
+    "ttft": marked("The time to the first token is what limits it: {share} of the limit."),
+    "reading": marked(
+        "Reading prompts is what limits it: {used} of a reader's time is in use at {rate}/s."
+    ),
+    "memory": marked("Memory is what limits it: its slots take {share} of what fits."),
+    "replicas": marked("Replicas come whole: {exact} would do for {rate}/s, and no limit is near."),
+}
+
+
+def verdict(answer: Answer) -> str:
+    """The best plan, what it costs, who is next, and what limits it."""
+    best = answer.best
+    if best is None:
+        return nothing(answer)
+    ask = answer.ask
+    return text.sentences(
+        say(
+            "{aim} within {limits} for {rate} requests/s: {plan}, {price}{next}.",
+            aim=say(plan.OBJECTIVES[ask.objective]).capitalize(),
+            limits=limits(ask),
+            rate=text.significant(ask.rate),
+            plan=machines(best),
+            price=prices(best),
+            next=_next(answer, best),
+        ),
+        binds(best),
+    )
+
+
+def limits(ask: Ask) -> str:
+    """Both limits, and for whom they hold."""
+    return say(
+        "{ttft} and {tpot} ({whose})",
+        ttft=text.si(ask.ttft, "s"),
+        tpot=text.si(ask.tpot, "s"),
+        whose=say("mean") if ask.chance is None else ask.percentile,
+    )
+
+
+def machines(one: Candidate) -> str:
+    """What is bought and how it is laid out."""
+    s = one.scenario
+    many = marked("**{n} replicas of {size} × {chip}**")
+    single = marked("**{n} replica of {size} × {chip}**")
+    what = say(
+        single if one.replicas == 1 else many,
+        n=one.replicas, size=s.n_chips, chip=text.plain(s.chip.name),
+    )  # fmt: skip
+    if one.prefill:
+        what = say(
+            "{decode} and {n} × {size} that read prompts",
+            decode=what, n=one.prefill.replicas, size=one.prefill.scenario.n_chips,
+        )  # fmt: skip
+    return say(
+        "{what} ({chips}, {layout})",
+        what=what,
+        chips=text.plural(one.chips, marked("{n} chip"), marked("{n} chips")),
+        layout=text.listed([*widths(one), formats(one)]),
+    )
+
+
+def widths(one: Candidate) -> list[str]:
+    """Widths above 1."""
+    s = one.scenario
+    if s.fidelity == "bound":
+        return []
+    sizes = {
+        "TP": s.tensor_parallel, "DP": s.attention_dp, "EP": s.expert_parallel, "PP": s.pipeline,
+    }  # fmt: skip
+    return [f"{name} {size}" for name, size in sizes.items() if size > 1]
+
+
+def formats(one: Candidate) -> str:
+    """Weights, cache and compute."""
+    s = one.scenario
+    ids = (s.stored.id, s.kv_format.id, s.compute_format.id)
+    return "/".join(dict.fromkeys(id.upper() for id in ids))
+
+
+def prices(one: Candidate) -> str:
+    """Of an hour, and of a million answer tokens."""
+    if math.isnan(one.usd_per_hour):
+        return say("no price published")
+    return say(
+        "**{hour} an hour**, {out} per million answer tokens",
+        hour=text.usd(one.usd_per_hour),
+        out=text.usd(one.usd_per_million_out),
+    )
+
+
+def _next(answer: Answer, best: Candidate) -> str:
+    other = answer.runner_up
+    if other is None:
+        return say("; no other chip keeps them")
+    change = text.change(other.usd_per_hour, best.usd_per_hour)
+    return say(
+        "; next {chip}{change}",
+        chip=text.plain(other.scenario.chip.name),
+        change=f", {change}" if change and not math.isnan(other.usd_per_hour) else "",
+    )
+
+
+def binds(one: Candidate) -> str:
+    """What stops fewer replicas from being enough, as a number."""
+    share = one.tightness.get(one.binds, math.nan)
+    return say(
+        _BINDS[one.binds],
+        share=text.percent(share),
+        used=text.percent(one.used),
+        rate=text.significant(one.ask.needed),
+        exact=text.significant(one.exact),
+    )
+
+
+def nothing(answer: Answer) -> str:
+    """No plan: the least that can be reached, and what the next looser limit costs."""
+    ask = answer.ask
+    reached = [one for one in answer.obstacles if math.isfinite(one.tpot)]
+    if not reached:
+        return say("No chip that is compared can serve this model: see what each one lacks below.")
+    names = {chip.id: text.plain(chip.name) for chip in answer.space.chips}
+    late = [one for one in reached if one.kind == "ttft"]
+    if len(late) == len(reached):
+        first = min(reached, key=lambda one: one.ttft)
+        return say(
+            "**No chip starts to answer within {limit}**: the least is {chip} with {least}.",
+            limit=text.si(ask.ttft, "s"), chip=names[first.chip], least=text.si(first.ttft, "s"),
+        )  # fmt: skip
+    first = min(reached, key=lambda one: one.within)
+    if not math.isfinite(first.within) or first.within <= ask.tpot:
+        what = plan.KINDS[reached[0].kind]
+        return say("**No plan**: {what}.", what=inside(what))
+    told = say(
+        "**No chip answers within {limit} a token**: the least is {chip} with {least}.",
+        limit=text.si(ask.tpot, "s"), chip=names[first.chip], least=text.si(first.within, "s"),
+    )  # fmt: skip
+    looser = answer.curve.looser()
+    if looser is None:
+        return told
+    return text.sentences(
+        told,
+        say(
+            "{limit} would be kept from {price} an hour on {chip}.",
+            limit=text.si(looser.limit, "s"),
+            price=text.usd(looser.usd),
+            chip=text.plain(answer.space.chips[looser.chip].name),
+        ),
+    )
+
+
+def obstacle(one: Obstacle, ask: Ask) -> str:
+    """What stands in a chip's way."""
+    if one.kind == "tpot":
+        return say("at least {time} a token", time=text.si(one.tpot, "s"))
+    if one.kind == "ttft":
+        return say("at least {time} to the first token", time=text.si(one.ttft, "s"))
+    if one.kind == "both" and math.isfinite(one.within):
+        return say(
+            "at least {time} a token within {limit} to the first",
+            time=text.si(one.within, "s"), limit=text.si(ask.ttft, "s"),
+        )  # fmt: skip
+    return inside(plan.KINDS[one.kind])
+
+
+def noted(answer: Answer, beyond: str, *, bound: bool) -> list[str]:
+    """What to know beside the answer."""
+    left = sum(one.kind in ("price", "power") for one in answer.obstacles)
+    return [
+        beyond,
+        say("At the bound every step takes the least that it can: links and losses cost nothing.")
+        if bound
+        else "",
+        text.plural(
+            left,
+            marked("{n} chip would keep the limits, but has no published price or power."),
+            marked("{n} chips would keep the limits, but have no published price or power."),
+        )
+        if left
+        else "",
+    ]
+
+
+def headline(one: Candidate) -> list[tuple[str, str, str]]:
+    """The figures of the best plan, each with what it means."""
+    rate = say("{n}/s", n=text.significant(one.ask.needed))
+    return [
+        (
+            say("USD per hour"),
+            _usd(one.usd_per_hour),
+            say("All chips of all replicas. Formula F13.5."),
+        ),
+        (
+            say("USD per M out"),
+            _usd(one.split[1]),
+            say("Of a million answer tokens at the rate, what reading prompts takes left out. "
+                "Formula F13.5."),
+        ),
+        (
+            say("USD per M in"),
+            _usd(one.split[0]),
+            say("Of a million prompt tokens: by pool, or by how much prompts lengthen the time per "
+                "token. Formula F13.5."),
+        ),
+        (
+            "TPOT",
+            text.si(one.tpot, "s"),
+            say("Time per token after the first at {rate}. Formulas F13.1, F13.3.", rate=rate),
+        ),
+        (
+            "TTFT",
+            text.si(one.ttft, "s"),
+            say("Time to the first token at {rate}, waiting included. Formulas F13.2, F13.3.",
+                rate=rate),
+        ),
+        (
+            say("Token/J"),
+            text.significant(one.tokens_per_joule),
+            say("Answer tokens at the rate over the power of all chips. Formula F8.13."),
+        ),
+    ]  # fmt: skip
+
+
+def _usd(value: float) -> str:
+    return text.unknown() if math.isnan(value) else text.usd(value)
