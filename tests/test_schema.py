@@ -15,6 +15,7 @@ from said import ROOT
 
 from calc import Scenario, ScenarioError, fields
 from calc.fields import Quantity, optional
+from calc.plan.asked import FIELDS as PLANNED
 from calc.scenario import SCHEMA
 from calc.serving.asked import FIELDS as ASKED
 from pages.ui.frame import sidebar
