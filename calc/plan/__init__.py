@@ -25,13 +25,16 @@ from calc.plan.ask import (
 )
 from calc.plan.candidate import BINDS, Candidate, Prefill
 from calc.plan.curve import Curve
+from calc.plan.launch import ENGINES, Launch, Launches, command
 from calc.plan.obstacles import KINDS, Obstacle
+from calc.plan.proof import Proof, verify
 from calc.plan.replica import Steady, steady
 from calc.plan.search import Answer, search, survey_all
 
 __all__ = [
     "ARRANGEMENTS",
     "BINDS",
+    "ENGINES",
     "KINDS",
     "OBJECTIVES",
     "PERCENTILES",
@@ -40,12 +43,17 @@ __all__ = [
     "Candidate",
     "Curve",
     "Formats",
+    "Launch",
+    "Launches",
     "Obstacle",
     "PlanError",
     "Prefill",
+    "Proof",
     "Space",
     "Steady",
+    "command",
     "search",
     "steady",
     "survey_all",
+    "verify",
 ]

@@ -18,12 +18,13 @@ from calc.plan.curve import Curve
 from calc.plan.obstacles import Obstacle
 from calc.plan.pools import Pool
 from calc.plan.survey import DISAGGREGATED, Columns, Survey, survey
-from calc.scenario import Scenario
+from calc.scenario import Scenario, class_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SHOWN = 20
+_REFINED = 8  # more would take longer than all else when a limit moves
 _WHOLE = 1e-9  # replicas that rounding alone would add
 
 
@@ -56,10 +57,14 @@ class Answer:
         """The best; None where nothing keeps the limits."""
         return self.rows[0] if self.rows else None
 
-    @cached_property
+    @property
     def runner_up(self) -> Candidate | None:
         """The best on another chip."""
-        others = (row for row in self.rows if row.scenario.chip.id != self.rows[0].scenario.chip.id)
+        return self.beside(self.rows[0]) if self.rows else None
+
+    def beside(self, one: Candidate) -> Candidate | None:
+        """The best on another chip than that of a plan."""
+        others = (row for row in self.rows if row.scenario.chip.id != one.scenario.chip.id)
         return next(others, None)
 
     @cached_property
@@ -127,6 +132,50 @@ class Table:
         group = (self.chip[at] * len(ARRANGEMENTS) + c.arrangement[at]) * 2**20 + self.size[at]
         return at[np.sort(np.unique(group, return_index=True)[1])]
 
+    def plans(self, chosen: Indices, ask: Ask) -> tuple[Candidate, ...]:
+        """Some of them as plans."""
+        return tuple(self._plan(at, ask) for at in chosen.tolist())
+
+    def _plan(self, at: int, ask: Ask) -> Candidate:
+        one, prefill = self.surveys[self.survey[at]], self.pools[self.survey[at]]
+        c = self.columns.where(np.array([at]))
+        chip, arrangement = int(c.chip[0]), int(c.arrangement[0])
+        scenario = one.on(chip, int(c.layout[0]), float(c.batch[0]))
+        pool = None
+        if arrangement == DISAGGREGATED:
+            layout = int(prefill.layout[chip])
+            reading, sending = (
+                float(values[chip, layout]) for values in (one.readers.reading, one.readers.sending)
+            )
+            pool = Prefill(
+                one.on(chip, layout, 1), int(prefill.replicas[chip]) + ask.spare, reading, sending,
+                float(prefill.exposed[chip]),
+            )  # fmt: skip
+        slots, rate = float(c.slots[0]), float(c.rate[0])
+        width = replica.layout_of(scenario)
+        return Candidate(
+            scenario=scenario,
+            arrangement=tuple(ARRANGEMENTS)[arrangement],
+            replicas=int(self.replicas[at]),
+            exact=ask.needed / rate,
+            prefill=pool,
+            batch=int(c.batch[0]),
+            slots=int(slots),
+            budget=int(c.budget[0]),
+            rate=rate,
+            step=float(c.step[0]),
+            longest=float(c.longest[0]),
+            tpot=float(c.tpot[0]),
+            mean_tpot=float(c.mean_tpot[0]),
+            ttft=float(c.ttft[0]),
+            used=float(c.used[0]),
+            filled=slots / float(replica.most(scenario, width, ask)),
+            chips=int(self.chips[at]),
+            usd_per_hour=float(self.usd[at]),
+            watts=float(self.watts[at]),
+            ask=ask,
+        )
+
 
 @dataclass(frozen=True)
 class Pools:
@@ -180,14 +229,15 @@ def search(
     found = tuple(survey_all(scenario, ask, space) if surveys is None else surveys)
     table = _table(found, ask, space)
     order = table.ordered(ask, table.kept(ask))
-    if refine and order.size:
-        table = _refined(table, order[:SHOWN], ask, space)
-        order = table.ordered(ask, table.kept(ask))
-    rows = tuple(_candidate(table, at, ask) for at in order[:SHOWN].tolist())
     firsts = order[np.sort(np.unique(table.chip[order], return_index=True)[1])]
-    made = dict(zip(order[:SHOWN].tolist(), rows, strict=True))
-    best = [made.get(at) or _candidate(table, at, ask) for at in firsts.tolist()]
-    per_chip = {one.scenario.chip.id: one for one in best}
+    shown = order[:SHOWN]
+    per_chip = {one.scenario.chip.id: one for one in table.plans(firsts, ask)}
+    rows = table.plans(shown, ask)
+    if refine and shown.size:
+        fine = _refined(table, shown, ask, space)
+        rows = fine.plans(fine.ordered(ask, fine.kept(ask)), ask)
+        # The first row of a chip is its best.
+        per_chip |= {one.scenario.chip.id: one for one in reversed(rows)}
     tried = sum(len(one.columns) for one in found)
     return Answer(
         ask, space, rows, per_chip, obstacles.of(table, ask, space, set(per_chip)), tried, table
@@ -196,10 +246,15 @@ def search(
 
 def survey_all(scenario: Scenario, ask: Ask, space: Space) -> list[Survey]:
     """What all chips can do in all formats: it depends on neither rate, limits nor prices."""
-    found = []
+    found: list[Survey] = []
     for formats in space.formats:
-        for resolved, chips in formats.by_rate(space.chips).items():
-            found.append(survey(scenario, chips, resolved, space, ask))
+        for resolved, rated in formats.by_rate(space.chips).items():
+            # At fidelity calibrated each class of chips has constants of its own.
+            alike: dict[str, list[Chip]] = {}
+            for chip in rated:
+                found_class = class_of(chip, scenario.fidelity, scenario.engine)
+                alike.setdefault(found_class.id if found_class else "", []).append(chip)
+            found += [survey(scenario, chips, resolved, space, ask) for chips in alike.values()]
     return found
 
 
@@ -248,52 +303,12 @@ def _price(chip: Chip) -> float:
 
 
 def _refined(table: Table, shown: Indices, ask: Ask, space: Space) -> Table:
-    """The table with batches close around those that are shown."""
+    """What is shown, and the batches close around the first of it."""
     first = np.cumsum([0, *(len(one.columns) for one in table.surveys)])
     columns = []
     for index, one in enumerate(table.surveys):
-        mine = shown[table.survey[shown] == index] - first[index]
-        columns.append(Columns.joined([one.columns, one.around(mine, space, ask)]))
-    return _counted(table.surveys, table.pools, columns, ask, space)
-
-
-def _candidate(table: Table, at: int, ask: Ask) -> Candidate:
-    """One column as a plan."""
-    one, prefill = table.surveys[table.survey[at]], table.pools[table.survey[at]]
-    c = table.columns.where(np.array([at]))
-    chip, arrangement = int(c.chip[0]), int(c.arrangement[0])
-    scenario = one.on(chip, int(c.layout[0]), float(c.batch[0]))
-    pool = None
-    if arrangement == DISAGGREGATED:
-        layout = int(prefill.layout[chip])
-        reading, sending = (
-            float(values[chip, layout]) for values in (one.readers.reading, one.readers.sending)
+        mine, close = (
+            at[table.survey[at] == index] - first[index] for at in (shown, shown[:_REFINED])
         )
-        pool = Prefill(
-            one.on(chip, layout, 1), int(prefill.replicas[chip]) + ask.spare, reading, sending,
-            float(prefill.exposed[chip]),
-        )  # fmt: skip
-    slots, rate = float(c.slots[0]), float(c.rate[0])
-    width = replica.layout_of(scenario)
-    return Candidate(
-        scenario=scenario,
-        arrangement=tuple(ARRANGEMENTS)[arrangement],
-        replicas=int(table.replicas[at]),
-        exact=ask.needed / rate,
-        prefill=pool,
-        batch=int(c.batch[0]),
-        slots=int(slots),
-        budget=int(c.budget[0]),
-        rate=rate,
-        step=float(c.step[0]),
-        longest=float(c.longest[0]),
-        tpot=float(c.tpot[0]),
-        mean_tpot=float(c.mean_tpot[0]),
-        ttft=float(c.ttft[0]),
-        used=float(c.used[0]),
-        filled=slots / float(replica.most(scenario, width, ask)),
-        chips=int(table.chips[at]),
-        usd_per_hour=float(table.usd[at]),
-        watts=float(table.watts[at]),
-        ask=ask,
-    )
+        columns.append(Columns.joined([one.columns.where(mine), one.around(close, space, ask)]))
+    return _counted(table.surveys, table.pools, columns, ask, space)

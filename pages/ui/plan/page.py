@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calc import plan
 from calc.words import marked, say
 from pages.ui.charts import kit
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.plan import figures, tables, words
+from pages.ui.plan import figures, store, tables, words
 from pages.ui.plan.view import PlanView
 from pages.ui.writing import text
 
@@ -17,16 +18,17 @@ QUESTION = marked("What serves this traffic, and for what?")
 
 def verdict(view: PlanView) -> str:
     """The answer."""
-    return words.verdict(view.found) if view.answer else text.plain(view.problem)
+    if not view.answer:
+        return text.plain(view.problem)
+    return words.verdict(view.found, view.best, view.refuted)
 
 
 def head(view: PlanView) -> None:
     """The answer, what to know beside it, and its figures."""
     bound = view.stated.fidelity == "bound"
     draw.head(verdict(view), words.noted(view.found, _beyond(view), bound=bound))
-    best = view.found.best
-    if best is not None:
-        draw.cards(words.headline(best))
+    if view.best is not None:
+        draw.cards(words.headline(view.best))
 
 
 def _beyond(view: PlanView) -> str:
@@ -99,6 +101,51 @@ def one_plan(view: PlanView) -> None:
     st.markdown(tables.chosen(view.chosen))
 
 
+def launch(view: PlanView) -> None:
+    """The plan as commands, by engine."""
+    one = view.chosen
+    if one is None:
+        st.caption(say("There is no plan to start."))
+        return
+    st.markdown(words.machines(one))
+    engines = list(plan.ENGINES)
+    names = [plan.ENGINES[engine].name for engine in engines]
+    for tab, engine in zip(st.tabs(names), engines, strict=True):
+        with tab:
+            found = plan.command(one, engine)
+            for pool in found.pools:
+                st.caption(words.pool(pool))
+                st.code(pool.text, language="bash", wrap_lines=True)
+            release = say("Flags as in release {version}.", version=found.version)
+            draw.notes([release, *map(text.plain, found.left_out)])
+
+
+def simulated(view: PlanView) -> bool:
+    """What simulated requests make of the first plans, one more at each run."""
+    rows = [*view.found.rows[:PROVED]]
+    if view.chosen and view.chosen not in rows:
+        rows.append(view.chosen)
+    if not rows:
+        st.caption(say("There is no plan to simulate."))
+        return False
+    left = [one for one in rows if store.proof(one) is None]
+    st.table(tables.proofs(rows), hide_index=True)
+    st.caption(
+        say(
+            "Poisson arrivals at {rate}/s, the rate and its headroom; requests go to replicas in "
+            "turn. A plan that breaks a limit here is none: the verdict goes to the next.",
+            rate=text.significant(view.ask.needed),
+        )
+    )
+    if left:
+        with st.spinner(say("Simulating")):
+            store.prove(left[0])
+    return bool(left)
+
+
+# Plans that are simulated unasked.
+PROVED = 3
+
 PAGE = Page(
     name="plan",
     title=marked("Plan"),
@@ -115,6 +162,8 @@ PAGE = Page(
     tabs={
         marked("This plan"): one_plan,
         marked("Every chip"): every_chip,
+        marked("Simulated"): simulated,
+        marked("Launch command"): launch,
     },
     explained=("step_time", "prefill_time", "kv_per_sequence", "servers_ratio"),
     exhibits=(

@@ -1,15 +1,20 @@
-"""What chips can do, kept for all sessions: it hangs on neither rate, limits nor prices."""
+"""What is kept for all sessions: what chips can do, and what simulations made of plans.
+
+What chips can do hangs on neither rate, limits nor prices.
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
 
 from calc import Scenario, plan
-from calc.plan import Ask, Space
+from calc.plan import Ask, Candidate, Proof, Space
 from calc.plan.survey import Survey
+from calc.serving import ServingError
 
 # Surveys of all chips are tens of megabytes.
 _KEPT = 3
@@ -30,3 +35,34 @@ def surveys(scenario: Scenario, ask: Ask, space: Space) -> Sequence[Survey]:
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
 def _surveys(of: str, _scenario: Scenario, _ask: Ask, _space: Space) -> Sequence[Survey]:
     return plan.survey_all(_scenario, _ask, _space)
+
+
+_PROOFS = 200
+# Enough for a p99 of ten requests.
+_REQUESTS = 1000
+
+
+@st.cache_resource(show_spinner=False)
+def _proofs() -> OrderedDict[str, Proof | str]:
+    """What came of each plan that was simulated, or why it cannot be."""
+    return OrderedDict()
+
+
+def proof(one: Candidate) -> Proof | str | None:
+    """What a simulation made of a plan, or why it cannot be; None where it was not tried."""
+    return _proofs().get(repr(one))
+
+
+def prove(one: Candidate) -> None:
+    """Simulate a plan."""
+    found, kept = _outcome(one), _proofs()
+    kept[repr(one)] = found
+    while len(kept) > _PROOFS:
+        kept.popitem(last=False)
+
+
+def _outcome(one: Candidate) -> Proof | str:
+    try:
+        return plan.verify(one, _REQUESTS)
+    except ServingError as error:
+        return str(error)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calc import scenario
 from calc.fields import Quantity
-from calc.plan import BINDS, Answer, Candidate
+from calc.plan import BINDS, Answer, Candidate, Proof
 from calc.serving.asked import FIELDS
 from calc.words import say
-from pages.ui.plan import words
+from pages.ui.plan import store, words
 from pages.ui.writing import row_choice, sortable, tables, text
 
 # What of a replica goes into the sidebar.
@@ -136,3 +136,31 @@ def chosen(one: Candidate) -> str:
              text.si(pool.sending, "s")],
         ]  # fmt: skip
     return tables.markdown(["", say("What is meant"), say("Value")], rows, "  r")
+
+
+def proofs(rows: Sequence[Candidate]) -> tables.Table:
+    """Closed form beside simulated requests."""
+    head = [say("Plan")]
+    for name in ("TPOT", "TTFT"):
+        percents = [f"{name} p{percent}" for percent in (50, 95, 99)]
+        head += [say("{latency}, closed form", latency=name), *percents]
+    head.append(say("Within both limits"))
+    return tables.table(head, [_proof(one) for one in rows])
+
+
+def _proof(one: Candidate) -> list[str]:
+    name = f"{text.plain(one.scenario.chip.name)}, {_replicas(one)}"
+    found, none = store.proof(one), [sortable.MISSING] * 3
+    tpot, ttft = text.si(one.tpot, "s"), text.si(one.ttft, "s")
+    if not isinstance(found, Proof):
+        return [name, tpot, *none, ttft, *none, found or say("not yet")]
+    service = found.service
+    spread = [
+        [text.si(latency.percentiles[percent], "s") for percent in (50, 95, 99)]
+        for latency in (service.tpot, service.ttft)
+    ]
+    share = text.percent(service.good_share)
+    kept = say("{share} of requests", share=share)
+    if not found.holds:
+        kept = say("{share} of requests: breaks a limit", share=share)
+    return [name, tpot, *spread[0], ttft, *spread[1], kept]

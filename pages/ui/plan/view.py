@@ -10,7 +10,7 @@ from typing import Any
 from calc import Scenario, known, plan
 from calc.fields import Catalogues
 from calc.layout import Layout
-from calc.plan import Answer, Ask, Candidate, asked
+from calc.plan import Answer, Ask, Candidate, Proof, asked
 from pages.ui.frame import link
 from pages.ui.frame.page import View
 from pages.ui.plan import store
@@ -73,10 +73,27 @@ class PlanView(View):
         return self.found.ask
 
     @cached_property
+    def refuted(self) -> tuple[Candidate, ...]:
+        """Plans better than the best that stands, which break a limit when simulated."""
+        better = []
+        for one in self.found.rows:
+            proof = store.proof(one)
+            if not isinstance(proof, Proof) or proof.holds:
+                break
+            better.append(one)
+        return tuple(better)
+
+    @property
+    def best(self) -> Candidate | None:
+        """The best plan that no simulation speaks against."""
+        rest = self.found.rows[len(self.refuted) :]
+        return rest[0] if rest else None
+
+    @cached_property
     def chosen(self) -> Candidate | None:
         """The plan that is looked at: the one that the sidebar holds, else the best."""
         same = (one for one in self.found.rows if _alike(one.scenario, self.stated))
-        return next(same, self.found.best)
+        return next(same, self.best)
 
 
 def _alike(one: Scenario, other: Scenario) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from calc import plan
 from calc.plan import Answer, Ask, Candidate, Obstacle
@@ -21,11 +21,10 @@ _BINDS: Mapping[str, str] = {
 }
 
 
-def verdict(answer: Answer) -> str:
-    """The best plan, what it costs, who is next, and what limits it."""
-    best = answer.best
+def verdict(answer: Answer, best: Candidate | None, refuted: Sequence[Candidate]) -> str:
+    """The best plan that stands, what it costs, who is next, and what limits it."""
     if best is None:
-        return nothing(answer)
+        return nothing(answer) if not refuted else broken(refuted)
     ask = answer.ask
     return text.sentences(
         say(
@@ -38,6 +37,15 @@ def verdict(answer: Answer) -> str:
             next=_next(answer, best),
         ),
         binds(best),
+        broken(refuted) if refuted else "",
+    )
+
+
+def broken(refuted: Sequence[Candidate]) -> str:
+    """Plans that break a limit when simulated."""
+    return say(
+        "Better by closed form, but they break a limit when simulated: {plans}.",
+        plans=text.clauses(machines(one) for one in refuted),
     )
 
 
@@ -103,7 +111,7 @@ def prices(one: Candidate) -> str:
 
 
 def _next(answer: Answer, best: Candidate) -> str:
-    other = answer.runner_up
+    other = answer.beside(best)
     if other is None:
         return say("; no other chip keeps them")
     change = text.change(other.usd_per_hour, best.usd_per_hour)
@@ -236,3 +244,13 @@ def headline(one: Candidate) -> list[tuple[str, str, str]]:
 
 def _usd(value: float) -> str:
     return text.unknown() if math.isnan(value) else text.usd(value)
+
+
+def pool(one: plan.Launch) -> str:
+    """On how many replicas a command is started."""
+    told = {
+        "both": marked("On each of {n} replicas:"),
+        "prefill": marked("On each of {n} replicas that read prompts:"),
+        "decode": marked("On each of {n} replicas that decode:"),
+    }
+    return say(told[one.pool], n=one.replicas)

@@ -1,0 +1,107 @@
+"""A plan before simulated requests: what the closed form says, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from calc.plan.ask import Ask
+from calc.plan.candidate import Candidate
+from calc.scenario import Scenario
+from calc.serving import (
+    ChunkedPrefill,
+    Colocated,
+    Continuous,
+    Disaggregated,
+    Service,
+    ServingError,
+    Spread,
+    generate,
+    simulate,
+    summary,
+)
+from calc.serving.arrivals import Poisson
+from calc.serving.deployment import MOST_REPLICAS, Deployment
+from calc.serving.lengths import Constant, Lengths, Lognormal
+from calc.serving.service import Limits
+from calc.words import say
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What simulated requests made of a plan, at the rate with its headroom.
+
+    `ttft` and `tpot` are what the limits are on, their mean or percentile [s]; `holds` whether both
+    keep them.
+    """
+
+    service: Service
+    ttft: float
+    tpot: float
+    holds: bool
+
+
+def verify(
+    candidate: Candidate,
+    requests: int = 2000,
+    progress: Callable[[float], bool | None] | None = None,
+) -> Proof:
+    """Simulate a plan.
+
+    Of more replicas than a simulation takes, as many as it does, with their share of the requests.
+
+    Raises
+    ------
+    ServingError
+        If the simulation cannot express the plan: pools of unlike replicas, or groups.
+    """
+    one, ask = candidate, candidate.ask
+    deployment, part = _deployment(one)
+    traffic = generate(
+        requests,
+        Poisson(ask.needed * part),
+        _lengths(ask, ask.prompt),
+        _lengths(ask, ask.output),
+    )
+    run = simulate(one.scenario, traffic, deployment, progress=progress)
+    service = summary(run, Limits(ask.ttft, ask.tpot))
+    ttft, tpot = (_of(ask, spread) for spread in (service.ttft, service.tpot))
+    return Proof(service, ttft, tpot, ttft <= ask.ttft and tpot <= ask.tpot)
+
+
+def _lengths(ask: Ask, mean: float) -> Lengths:
+    return Lognormal(mean, ask.spread) if ask.spread else Constant(round(mean))
+
+
+def _of(ask: Ask, spread: Spread) -> float:
+    """The figure of a latency that the limits are on."""
+    if ask.chance is None:
+        return float(spread.mean)
+    return float(spread.percentiles[round(100 * ask.chance)])
+
+
+def _deployment(one: Candidate) -> tuple[Deployment, float]:
+    """How it is simulated, and the share of the requests that so many replicas get."""
+    s = one.scenario
+    if s.attention_dp > 1 and s.fidelity != "bound":
+        raise ServingError(say("Groups with a budget each are not simulated."))
+    replicas = min(one.replicas, MOST_REPLICAS)
+    if one.prefill is None:
+        batching = (
+            ChunkedPrefill(one.slots, max(one.budget, one.slots))
+            if one.budget
+            else Continuous(one.slots)
+        )
+        return Colocated(batching, replicas, affinity=False), replicas / one.replicas
+    pool = one.prefill
+    if pool.scenario.n_chips != s.n_chips or _widths(pool.scenario) != _widths(s):
+        raise ServingError(say("Pools of unlike replicas are not simulated."))
+    if one.replicas + pool.replicas > MOST_REPLICAS:
+        raise ServingError(say("So many replicas are not simulated."))
+    bandwidth = s.scale_out * s.n_chips
+    deployment = Disaggregated(pool.replicas, one.replicas, bandwidth, True, Continuous(one.slots))
+    return deployment, 1.0
+
+
+def _widths(s: Scenario) -> tuple[int, ...]:
+    return (s.tensor_parallel, s.attention_dp, s.expert_parallel, s.pipeline)

@@ -1,0 +1,58 @@
+"""The Plan page: its answer, a row that becomes the scenario, launch commands, simulated plans."""
+
+from __future__ import annotations
+
+import pytest
+from pages_app import notes, opened, words
+from streamlit.testing.v1 import AppTest
+
+CHAT = {"model": "qwen3-32b", "p": "1000", "g": "100", "qps": "5", "tl": "2", "tt": "40",
+        "len": "constant", "on": "amd", "u": "0.9"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page() -> AppTest:
+    """The page with a small question, its tabs closed but the first."""
+    return opened("plan", **CHAT)
+
+
+def test_the_answer_names_hardware_layout_and_price(page: AppTest) -> None:
+    said = words(page)
+    assert "Cheapest within 2.00 s and 40.0 ms (mean) for 5.00 requests/s" in said
+    assert "× MI300X**" in said and "an hour**" in said
+    assert {metric.label for metric in page.metric} >= {"USD per hour", "TPOT", "TTFT"}
+
+
+def test_a_row_becomes_the_scenario_and_the_service() -> None:
+    test = opened("plan", **CHAT)
+    test.session_state["plan-rows-0"] = {"selection": {"rows": [0]}}
+    chosen = test.dataframe[0].value.iloc[0]
+    test.run()
+    assert not test.exception
+    del chosen
+    assert "**Hardware**" in notes(test)
+
+
+def test_limits_that_nothing_keeps_are_not_relaxed() -> None:
+    said = words(opened("plan", **{**CHAT, "tt": "1"}))
+    assert "**No chip answers within 1.00 ms a token**: the least is" in said
+    assert "would be kept from $" in said
+
+
+@pytest.mark.parametrize("tab", ["Every chip", "Launch command", "Simulated"])
+def test_a_tab_opens(tab: str) -> None:
+    test = opened("plan", **CHAT)
+    test.session_state["plan-tabs"] = tab
+    test.run()
+    assert not test.exception
+    shown = words(test) + notes(test) + "".join(code.value for code in test.code)
+    wanted = {
+        "Every chip": "MI325X", "Launch command": "vllm serve Qwen/Qwen3-32B",
+        "Simulated": "Poisson arrivals at 6.00/s",
+    }  # fmt: skip
+    assert wanted[tab] in shown
+
+
+def test_what_cannot_be_asked_is_said_in_a_sentence() -> None:
+    said = words(opened("plan", **{**CHAT, "on": "sidebar", "chip": "t4"}))
+    assert "No chip that is compared can serve this model" in said
