@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from pages_app import notes, opened, words
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
 CHAT = {"model": "qwen3-32b", "p": "1000", "g": "100", "qps": "5", "tl": "2", "tt": "40",
@@ -25,16 +28,21 @@ def test_the_answer_names_hardware_layout_and_price(page: AppTest) -> None:
 
 def test_a_row_becomes_the_scenario_and_the_service() -> None:
     test = opened("plan", **CHAT)
-    test.session_state["plan-rows-0"] = {"selection": {"rows": [0]}}
-    chosen = test.dataframe[0].value.iloc[0]
-    test.run()
+    row = test.dataframe[0].value.iloc[0]
+    states: WidgetStates = test._tree.get_widget_states()
+    state = states.widgets.add()
+    state.id = test.dataframe[0].proto.id
+    state.string_value = json.dumps({"selection": {"rows": [0], "columns": [], "cells": []}})
+    test._run(states)
     assert not test.exception
-    del chosen
-    assert "**Hardware**" in notes(test)
+    assert test.selectbox(key="chip").value == "mi300x"
+    assert test.select_slider(key="b").value == row["Batch"]
+    assert test.query_params["slots"] == str(int(row["Slots"]))
+    assert test.query_params["w"] == "pub"
 
 
 def test_limits_that_nothing_keeps_are_not_relaxed() -> None:
-    said = words(opened("plan", **{**CHAT, "tt": "1"}))
+    said = words(opened("plan", **{**CHAT, "tt": "1", "f": "operators"}))
     assert "**No chip answers within 1.00 ms a token**: the least is" in said
     assert "would be kept from $" in said
 
@@ -55,4 +63,6 @@ def test_a_tab_opens(tab: str) -> None:
 
 def test_what_cannot_be_asked_is_said_in_a_sentence() -> None:
     said = words(opened("plan", **{**CHAT, "on": "sidebar", "chip": "t4"}))
+    assert said.startswith("**No plan**: no price is published.")
+    said = words(opened("plan", **{**CHAT, "model": "deepseek-v3", "on": "sidebar", "chip": "t4"}))
     assert "No chip that is compared can serve this model" in said

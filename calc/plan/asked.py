@@ -144,13 +144,10 @@ def _compared(chip: Chip, which: str, s: Scenario) -> bool:
 
 def _formats(allowed: str, s: Scenario, formats: Mapping[str, NumberFormat]) -> list[Formats]:
     if allowed == "sidebar":
-        return [Formats(s.weight_format if _plain(s) else None, s.kv_format, s.compute_format)]
+        weights = s.weight_format if isinstance(s.weight_format, NumberFormat) else None
+        return [Formats(weights, s.kv_format, s.compute_format)]
     further = [Formats(*(formats[id] for id in triple)) for triple in _FORMATS[allowed]]
     return [published(s.model, formats), *further]
-
-
-def _plain(s: Scenario) -> bool:
-    return isinstance(s.weight_format, NumberFormat)
 
 
 def published(model: Model, formats: Mapping[str, NumberFormat]) -> Formats:

@@ -236,5 +236,5 @@ def room(scenario: Scenario, layout: Layout) -> Array:
     if s.fidelity == "bound":
         weights = s.model.weight_bytes(s.stored) / layout.chips
     else:
-        weights = layout.weights_per_chip(s.model, s.stored)
+        weights = layout.weights_per_chip(s)
     return np.asarray(s.chip.memory * s.usable_memory - s.runtime_memory - weights)

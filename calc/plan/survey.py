@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,10 +122,19 @@ def survey(
 ) -> Survey:
     """Everything that chips can do in given formats; neither rate nor limits of `ask` are used.
 
+    Weights lie on the chips, and a step has a micro-batch for each stage.
+
     What cannot be is left out before any step is timed: a budget without a token for each slot, a
     reader that prompts overtake, a batch that memory does not hold.
     """
-    s = replace(scenario, price=0.0, power=0.0, micro_batches=0, **formats.on(ChipArray.of(chips)))
+    s = replace(
+        scenario,
+        price=0.0,
+        power=0.0,
+        micro_batches=0,
+        host_share=0.0,
+        **formats.on(ChipArray.of(chips)),
+    )
     counts = [space.counts(chip) for chip in chips]
     layout = _layouts(s, space, sorted(set().union(*counts)))
     had = np.array([np.isin(layout.chips, each) for each in counts])

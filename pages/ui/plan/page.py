@@ -94,16 +94,16 @@ def every_chip(view: PlanView) -> None:
 
 def one_plan(view: PlanView) -> None:
     """The figures of the plan that is looked at."""
-    if view.chosen is None:
+    if view.looked_at is None:
         st.caption(say("There is no plan to look into."))
         return
-    st.markdown(words.machines(view.chosen))
-    st.markdown(tables.chosen(view.chosen))
+    st.markdown(words.machines(view.looked_at))
+    st.markdown(tables.chosen(view.looked_at))
 
 
 def launch(view: PlanView) -> None:
     """The plan as commands, by engine."""
-    one = view.chosen
+    one = view.looked_at
     if one is None:
         st.caption(say("There is no plan to start."))
         return
@@ -123,8 +123,8 @@ def launch(view: PlanView) -> None:
 def simulated(view: PlanView) -> bool:
     """What simulated requests make of the first plans, one more at each run."""
     rows = [*view.found.rows[:PROVED]]
-    if view.chosen and view.chosen not in rows:
-        rows.append(view.chosen)
+    if view.looked_at and view.looked_at not in rows:
+        rows.append(view.looked_at)
     if not rows:
         st.caption(say("There is no plan to simulate."))
         return False

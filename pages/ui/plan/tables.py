@@ -30,7 +30,7 @@ def plans(answer: Answer) -> None:
         say("Layout"): [" ".join(words.widths(one)) or sortable.MISSING for one in rows],
         say("Formats"): [words.formats(one) for one in rows],
     }
-    figures = {
+    figures: dict[str, tuple[str, list[float]]] = {
         say("USD/hour"): ("%.2f", [one.usd_per_hour for one in rows]),
         say("USD per M out"): ("%.3g", [one.split[1] for one in rows]),
         say("USD per M in"): ("%.3g", [one.split[0] for one in rows]),

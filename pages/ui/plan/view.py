@@ -90,7 +90,7 @@ class PlanView(View):
         return rest[0] if rest else None
 
     @cached_property
-    def chosen(self) -> Candidate | None:
+    def looked_at(self) -> Candidate | None:
         """The plan that is looked at: the one that the sidebar holds, else the best."""
         same = (one for one in self.found.rows if _alike(one.scenario, self.stated))
         return next(same, self.best)
