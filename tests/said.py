@@ -17,9 +17,11 @@ from streamlit.testing.v1 import AppTest
 
 from calc.explain import EXPLANATIONS
 from calc.fields import Choice, Option
+from calc.measured import files
 from pages.ui.frame.presentation import FIELDS
+from pages.ui.measured.several import EXAMPLE
 from pages.ui.writing import reference, text
-from presets import chips, formats, models
+from presets import chips, formats, measured, models
 
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "app.py", *(ROOT / "calc").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
@@ -65,10 +67,11 @@ FORMULA = re.compile(r"(\$+).*?\1", re.DOTALL)
 TO_ABOUT = re.compile(r"\[([^\]]*)\]\(about\?\S*\)")
 
 
-def unsaid(words: str) -> set[str]:
+@cache
+def unsaid(words: str) -> frozenset[str]:
     """Words of a text that stand outside brackets."""
     if words in IDS or words in reference.sections().values():
-        return set()
+        return frozenset()
     words = TO_ABOUT.sub(r"\1", words)
     while (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", words)) != words:
         words = inner
@@ -77,7 +80,7 @@ def unsaid(words: str) -> set[str]:
     words = FORMULA.sub(lambda found: " ".join(re.findall(r"\\text\{([^}]*)\}", found[0])), words)
     for quoted in quotes():
         words = words.replace(quoted, "")
-    return set(WORD.findall(SKIPPED.sub("", words))) - SAME
+    return frozenset(WORD.findall(SKIPPED.sub("", words))) - SAME
 
 
 @cache
@@ -92,6 +95,9 @@ def quotes() -> tuple[str, ...]:
     given |= {item.name for item in formats.values()}
     given |= {entry.source for entry in EXPLANATIONS.values()}
     given |= set(reference.sections())
+    for row in measured.rows():
+        given |= {row.source, row.reference, row.engine_name}
+    given |= {form.name for form in files.FORMS} | {EXAMPLE}
     both = {*given, *map(text.plain, given)} - {""}
     return tuple(sorted(both, key=len, reverse=True))
 

@@ -75,7 +75,8 @@ def test_every_part_drawn_alone_says_what_it_says_on_its_page(page: Page[Any]) -
     parts = draw.parts_of(page)
     places = list(opened(page.name, **QUERY)._tree[0].children.values())[-len(parts) :]
     alone = AppTest.from_string(ALONE, default_timeout=60)
-    alone.query_params["pins"] = QUERY["pins"]
+    for key, value in QUERY.items():
+        alone.query_params[key] = value
     # What the sidebar's controls would hold.
     values, _ = link.parse({key: [value] for key, value in QUERY.items()}, PRESETS, FIELDS)
     held = {field.key: values[field.name] for field in FIELDS}

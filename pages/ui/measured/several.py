@@ -18,6 +18,7 @@ from pages.ui.writing import sortable, tables, text
 
 PASTED, UPLOADED = "own-rows", "own-files"
 _MOST_LETTERS = 400_000
+EXAMPLE = "batch,context,ms\n1,1024,9.8\n16,1024,12.1"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def section(view: MeasuredView) -> None:
         pasted = st.text_area(
             say("Rows"), key=PASTED, height=140, max_chars=_MOST_LETTERS, persist_state="session",
             help=say("A table with a header, or what a benchmark wrote: {forms}.", forms=forms),
-            placeholder="batch,context,ms\n1,1024,9.8\n16,1024,12.1",
+            placeholder=EXAMPLE,
         )  # fmt: skip
         given = st.file_uploader(
             say("or upload them"), type=["csv", "json", "jsonl"], accept_multiple_files=True,
