@@ -21,6 +21,7 @@ from calc.measured import (
     RowError,
     explained,
     mapped,
+    near,
     parts,
     predicted,
     predictions,
@@ -167,7 +168,7 @@ def test_what_a_row_does_not_say_is_taken_from_what_is_given() -> None:
     assert (one.scenario.chip.id, one.scenario.n_chips) == ("h100-sxm", 4)
     assert (one.batch, one.context) == (10.7, 437.5)
     assert (one.scenario.batch, one.scenario.context) == (11, 438)
-    assert one.tokens_per_second == pytest.approx(1070)
+    assert one.throughput_per_chip == pytest.approx(267.5)
     assert one.year is None and replace(one, date="2025-02").year == 2025
 
 
@@ -208,3 +209,16 @@ def test_a_step_below_the_bound_has_no_constant() -> None:
     assert math.isnan(own.kernel_time) and math.isnan(own.bandwidth_efficiency)
     with pytest.raises(RowError):
         explained(FINE, math.nan)
+
+
+def test_near_a_scenario_are_steps_of_its_model_on_its_chip_or_its_class() -> None:
+    rows = measured.rows()
+    same = near(rows, scenario("llama-3.3-70b", "h200"))
+    assert same and {one.kind for one in same} == {"decode"}
+    assert {(one.scenario.model.id, one.scenario.chip.id) for one in same} == {
+        ("llama-3.3-70b", "h200")
+    }
+    # Nobody published one of it, but others did on chips of the class.
+    family = near(rows, scenario("deepseek-v3", "h100-sxm"))
+    assert {one.scenario.chip.id for one in family} == {"b200", "h200", "h800"}
+    assert near(rows, scenario("smollm3-3b", "tpu-v5e")) == []

@@ -104,6 +104,6 @@ class Row:
         return int(found[0]) if found else None
 
     @property
-    def tokens_per_second(self) -> float:
-        """What the whole batch generates [token/s]; nan for a prompt."""
-        return self.batch * self.decode_steps / self.seconds if self.decode_steps else math.nan
+    def throughput_per_chip(self) -> float:
+        """What the whole batch generates [token/s per chip]; 0 for a prompt."""
+        return self.batch * self.decode_steps / self.seconds / self.scenario.n_chips

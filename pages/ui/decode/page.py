@@ -11,7 +11,7 @@ from calc.explain import EXPLANATIONS, bounds
 from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.decode import levers, operator_figures, tables, words
-from pages.ui.decode.view import METRICS, SCALE, SCALES, DecodeView, by_batch, by_context
+from pages.ui.decode.view import MEASURED, METRICS, SCALE, SCALES, DecodeView, by_batch, by_context
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section
@@ -59,19 +59,25 @@ def scale(view: DecodeView) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         st.caption(
             text.sentences(shared.step_sentence(step), shared.utilisation_sentence(s, step))
-            + f"  \n{text.sentences(shared.memory_sentence(view.ledger), fit.seen(s))}",
+            + f"  \n{text.sentences(shared.memory_sentence(view.ledger), fit.seen(s))}"
+            + (f"  \n{words.measured(view.measured)}" if view.marked else ""),
             width=760,
         )
-        st.segmented_control(
-            say("Scale of the charts"),
-            SCALES,
-            format_func=say,
-            default=SCALES[0],
-            required=True,
-            key=SCALE,
-            label_visibility="collapsed",
-            persist_state="session",
-        )
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            st.toggle(
+                say("Measured"), key=MEASURED, persist_state="session",
+                help=say("Public measurements of this model on this chip or its class."),
+            )  # fmt: skip
+            st.segmented_control(
+                say("Scale of the charts"),
+                SCALES,
+                format_func=say,
+                default=SCALES[0],
+                required=True,
+                key=SCALE,
+                label_visibility="collapsed",
+                persist_state="session",
+            )
 
 
 def details(view: DecodeView) -> None:

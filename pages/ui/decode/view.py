@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,18 +11,21 @@ from numpy.typing import NDArray
 
 from calc import Scenario, cost, decode, known, memory, roofline
 from calc.decode import Frontier, StepTime
+from calc.measured import Row, near
 from calc.memory import Ledger
 from calc.scenario import FIELDS
 from calc.words import marked
-from pages.ui.charts import kit, scrubber
+from pages.ui.charts import kit, marks, scrubber
 from pages.ui.decode import figures
 from pages.ui.frame.page import Metrics, View
 from pages.ui.writing import written
+from presets import measured as public
 
 Array = NDArray[np.float64]
 
 SCALES = (marked("logarithmic"), marked("linear"))
 SCALE = "decode-scale"
+MEASURED = "decode-measured"
 
 
 @dataclass(frozen=True)
@@ -86,9 +89,19 @@ class DecodeView(View):
         """The curves."""
         return Sweep.over(self.scenario, self.batches)
 
+    @property
+    def marked(self) -> bool:
+        """Whether measurements are asked for."""
+        return bool(self.chosen(MEASURED, False))
+
+    @cached_property
+    def measured(self) -> Sequence[Row]:
+        """Public measurements near the scenario, where they are asked for."""
+        return () if not self.marked else near(public.rows(), self.scenario)
+
     def step_chart(self) -> kit.Chart:
         """The step and its terms against batch."""
-        return figures.step_time(
+        drawn = figures.step_time(
             self.sweep.step,
             self.step,
             bound=self.sweep.bound,
@@ -97,11 +110,13 @@ class DecodeView(View):
             log=self.log,
             bounded=known.bounded(self.scenario),
         )
+        batch, time = self._steps()
+        return marks.on(drawn, self.measured, batch, kit.MILLI * time)
 
     def frontier_chart(self) -> kit.Chart:
         """Throughput against latency."""
         bound = self.sweep.bound
-        return figures.frontier(
+        drawn = figures.frontier(
             Frontier.of(self.sweep.step, self.largest),
             self.step,
             self.ledger,
@@ -110,6 +125,13 @@ class DecodeView(View):
             log=self.log,
             bounded=known.bounded(self.scenario),
         )
+        rates = np.array([row.throughput_per_chip for row in self.measured])
+        return marks.on(drawn, self.measured, kit.MILLI * self._steps()[1], rates)
+
+    def _steps(self) -> tuple[Array, Array]:
+        """Batch and time of what was measured [sequence, s]."""
+        rows = self.measured
+        return np.array([row.batch for row in rows]), np.array([row.seconds for row in rows])
 
     def frame(self) -> scrubber.Frame:
         """What moves."""
@@ -132,14 +154,15 @@ def by_batch(view: DecodeView) -> scrubber.Scrub:
     field, s = FIELDS["batch"], view.scenario
     stops = scrubber.stops(field, 1, float(view.sweep.step.batch[-1]), s.batch)
     # What no batch moves.
-    still = {name: getattr(view, name) for name in ("sweep", "largest", "crossing", "log")}
+    unmoved = ("sweep", "largest", "crossing", "log", "measured")
+    still = {name: getattr(view, name) for name in unmoved}
 
     def family() -> Iterator[scrubber.Frame]:
         steps = decode.step_time(s, batch=np.array(stops, dtype=float))
         for i, batch in enumerate(stops):
             yield view.moved(replace(s, batch=int(batch)), step=steps.at(i), **still).frame()
 
-    of = (replace(s, batch=1), view.crossing, view.log)
+    of = (replace(s, batch=1), view.crossing, view.log, len(view.measured))
     return scrubber.Scrub(field, stops, s.batch, of, family)
 
 
@@ -162,8 +185,9 @@ def by_context(view: DecodeView) -> scrubber.Scrub:
                 largest=int(largest[i]),
                 crossing=view.crossing,
                 log=view.log,
+                measured=view.measured,
             )
             yield moved.frame()
 
-    of = (replace(s, context=1), view.crossing, view.log)
+    of = (replace(s, context=1), view.crossing, view.log, len(view.measured))
     return scrubber.Scrub(field, stops, s.context, of, family)

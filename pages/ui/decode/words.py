@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from calc import Scenario, decode, known
+from calc.measured import Row
 from calc.words import marked, say
 from pages.ui.writing import fit, layout, published, text
 
@@ -86,3 +88,15 @@ def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
             )
         )
     return found
+
+
+def measured(rows: Sequence[Row]) -> str:
+    """What of public measurements is drawn."""
+    if not rows:
+        return say("Nobody published a step of this model on this chip or its class.")
+    return say(
+        "◇: {n} public measurements of this model on {chips}, at contexts, chips and formats of "
+        "their own (under the pointer).",
+        n=len(rows),
+        chips=text.plain(text.listed(dict.fromkeys(row.scenario.chip.name for row in rows))),
+    )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc.measured import Agreement, Left, Row, by, predictions
+from pages.ui.charts import marks
 from presets import measured
 
 Array = NDArray[np.float64]
@@ -49,12 +50,7 @@ def predicted(fidelity: str) -> Array:
 @cache
 def told() -> Sequence[str]:
     """Each row in a line, in terms that are the same in every language."""
-    return [
-        f"{row.id}: {s.model.id}, {s.n_chips} × {s.chip.id}, {row.batch:g} × {row.context:,.0f}"
-        f"<br>{row.source} {row.date}".replace("&", "&amp;")
-        for row in rows()
-        for s in [row.scenario]
-    ]
+    return [marks.told(row) for row in rows()]
 
 
 @cache
