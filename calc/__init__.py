@@ -27,6 +27,7 @@ that says why.
 
 from calc import (
     attention,
+    calibration,
     capacity,
     checkpoint,
     compare,
@@ -75,6 +76,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "attention",
+    "calibration",
     "capacity",
     "checkpoint",
     "compare",

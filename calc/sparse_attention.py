@@ -45,8 +45,8 @@ class Indexed(Around):
 
     @property
     def kernels(self) -> int:
-        """Those of the layer, and the indexer's scores and pick."""
-        return self.inner.kernels + 2
+        """As few as of a plain layer: measured steps show no more (F3.12)."""
+        return 3
 
     @property
     @abstractmethod
@@ -213,11 +213,6 @@ class Compressed(Attention):
             ratio=self.ratio,
             width=self.head_dim,
         )
-
-    @property
-    def kernels(self) -> int:
-        """As of a latent with an indexer: compressing and picking take its place (F3.12)."""
-        return 8
 
     @property
     def split(self) -> HeadSplit:

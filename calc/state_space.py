@@ -49,11 +49,6 @@ class ConstantState(Attention):
         """Inputs that the short convolution still needs."""
 
     @property
-    def kernels(self) -> int:
-        """Projections 2, the convolution and the scan 2, the gate 1 (F3.12)."""
-        return 5
-
-    @property
     def state_bytes(self) -> int:
         """Bytes of state for one sequence [byte]."""
         return self.state_elements * self.precision + self.convolution_elements * CONVOLUTION_BYTES

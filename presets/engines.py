@@ -38,6 +38,8 @@ def read_engine(id: str, reader: Reader, sources: Mapping[str, str]) -> Entry:
     spread: dict[str, tuple[float, float]] = {}
     values = {name: _constant(reader, name, sources, spread) for name in (*CONSTANTS, PCIE)}
     over_pcie = values.pop(PCIE)
+    if PCIE in spread:
+        spread["reduce_latency"] = spread.pop(PCIE)
     status, fitted = reader.take("status", str), reader.take("fitted", str)
     if status not in STATUSES:
         raise reader.error("status", f"{status} is not one of {', '.join(STATUSES)}")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calc import decode, known, prefill
 from calc.decode import StepTime
+from calc.layout import Layout
 from calc.measured.row import Row
 from calc.operators import Work
 from calc.scenario import Scenario
@@ -22,10 +24,15 @@ IDEAL = {"mfu": 1.0, "hop_latency": 1e-6}
 
 @dataclass(frozen=True)
 class Part:
-    """Work of one sort in measured runs: how often, and what it takes once."""
+    """Work of one sort in measured runs: how often, and what it takes once.
+
+    `prompt` says whose FLOPs those are, `kernels` how many are started.
+    """
 
     times: Array
     step: StepTime
+    prompt: bool = False
+    kernels: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,18 +72,31 @@ def parts(row: Row, fidelity: str) -> list[Part]:
 
 def predicted(row: Row, fidelity: str) -> float:
     """How long a measured run takes at a fidelity [s] (F12.1)."""
-    return float(_total(parts(row, fidelity))[0])
+    return float(total(parts(row, fidelity))[0])
 
 
 def predictions(rows: Sequence[Row], fidelity: str) -> Array:
     """`predicted` of many rows [s]; those of one setting are timed together."""
+    found = np.empty(len(rows))
+    for places, made_of in by_setting(rows, partial(_at, fidelity=fidelity)):
+        found[places] = total(made_of)
+    return found
+
+
+def by_setting(
+    rows: Sequence[Row], settled: Callable[[Scenario], Scenario]
+) -> list[tuple[list[int], list[Part]]]:
+    """What rows consist of in the scenarios that `settled` makes of theirs, one setting at a time.
+
+    Places of the rows of a setting, and their parts, an element each.
+    """
     settings: dict[Hashable, list[int]] = {}
     for place, row in enumerate(rows):
         settings.setdefault(_setting(row), []).append(place)
-    found = np.empty(len(rows))
+    found = []
     for places in settings.values():
         alike = [rows[place] for place in places]
-        found[places] = _total(_parts(_at(alike[0].scenario, fidelity), _Load.of(alike)))
+        found.append((places, _parts(settled(alike[0].scenario), _Load.of(alike))))
     return found
 
 
@@ -86,7 +106,7 @@ def _setting(row: Row) -> Hashable:
     return (
         id(s.model), id(s.chip), s.n_chips, id(s.weight_format), id(s.kv_format),
         id(s.compute_format), s.tensor_parallel, s.attention_dp, s.expert_parallel, s.pipeline,
-        row.ride_along,
+        s.engine, row.ride_along,
     )  # fmt: skip
 
 
@@ -95,31 +115,40 @@ def _at(s: Scenario, fidelity: str) -> Scenario:
     return known.least(replace(s, fidelity=fidelity, **ideal))
 
 
-def _total(found: Sequence[Part]) -> Array:
+def total(found: Sequence[Part]) -> Array:
+    """All parts together [s]."""
     return np.asarray(sum(part.times * part.step.total for part in found))
 
 
 def _parts(s: Scenario, load: _Load) -> list[Part]:
     found = []
+    kernels = 0.0 if s.fidelity == "bound" else s.model.kernels * float(Layout.of(s).rounds)
     if load.decode_steps.any():
         # The bound counts all chips at work; a token of one sequence passes the stages in turn.
         stages = s.pipeline if s.fidelity == "bound" else 1
         step = decode.step_time(s, batch=load.batch, context=load.context)
-        found.append(Part(load.decode_steps * stages, step))
+        found.append(Part(load.decode_steps * stages, step, kernels=kernels))
     if load.prompts.any():
         if load.ride_along:
-            found.append(Part(load.prompts / prefill.concurrency(s), _riding(s, load.prompt)))
+            times = load.prompts / prefill.concurrency(s)
+            found.append(Part(times, _riding(s, load.prompt), prompt=True))
         else:
-            found.append(Part(load.prompts, _together(s, load.prompt, load.together)))
+            read = _together(s, load.prompt, load.together)
+            found.append(Part(load.prompts, read, prompt=True, kernels=kernels))
     return found
 
 
 def _riding(s: Scenario, prompt: Array) -> StepTime:
     """A prompt read beside decoding: its FLOPs and the bytes of its messages."""
-    step = prefill.prompt_time(replace(s, hop_latency=0.0), prompt, known=0)
+    step = prefill.prompt_time(_unwaiting(s), prompt, known=0)
     none = np.zeros(())
     beside = tuple(replace(operator, moved=none) for operator in step.work.operators)
     return replace(step, work=Work(beside, step.work.transfers, none))
+
+
+def _unwaiting(s: Scenario) -> Scenario:
+    """Links that only take what is sent."""
+    return replace(s, hop_latency=0.0, reduce_latency=0.0)
 
 
 def _together(s: Scenario, prompt: Array, prompts: Array) -> StepTime:
@@ -129,7 +158,7 @@ def _together(s: Scenario, prompt: Array, prompts: Array) -> StepTime:
     """
     step = prefill.prompt_time(s, prompt, known=0)
     more = prompts - 1
-    sent = prefill.prompt_time(replace(s, hop_latency=0.0), prompt, known=0).work.transfers
+    sent = prefill.prompt_time(_unwaiting(s), prompt, known=0).work.transfers
     # At the bound weights and cache are one operator.
     own = s.model.kv_bytes(prompt, s.kv_format) / s.n_chips if s.fidelity == "bound" else 0.0
     operators = tuple(
