@@ -29,9 +29,15 @@ def fit_class(rows: Sequence[Row], start: EngineClass) -> Constants:
 
     A source weighs by the root of its rows: many rows of one tell less than as many of several.
     """
-    trial = Trial(rows)
-    count = Counter(row.source for row in rows)
-    usual = np.array([count[row.source] ** -0.5 for row in rows])
+    return _fitted(Trial(rows), rows, np.ones(len(rows), dtype=bool), start)
+
+
+def _fitted(
+    trial: Trial, rows: Sequence[Row], used: NDArray[np.bool_], start: EngineClass
+) -> Constants:
+    """The same on some of the rows of a trial."""
+    count = Counter(row.source for row, one in zip(rows, used, strict=True) if one)
+    usual = used * np.array([max(count[row.source], 1) ** -0.5 for row in rows])
     free = {name: math.inf for name in start.spread if name in FITTED}
     found, weights = start.constants, usual
     for _ in range(25):
@@ -52,10 +58,12 @@ def left_out(rows: Sequence[Row], start: EngineClass) -> Array:
 
     nan where too few rows are left to fit on.
     """
-    whole, found = Trial(rows), np.full(len(rows), np.nan)
-    for source in {row.source for row in rows}:
-        others = [row for row in rows if row.source != source and row.kind in TELLING]
-        if len(others) >= LEAST_ROWS:
-            own = np.array([row.source == source for row in rows])
-            found[own] = whole.predict(fit_class(others, start))[own]
+    trial, found = Trial(rows), np.full(len(rows), np.nan)
+    sources = np.array([row.source for row in rows])
+    telling = np.array([row.kind in TELLING for row in rows])
+    for source in dict.fromkeys(sources.tolist()):
+        own = sources == source
+        others = telling & ~own
+        if others.sum() >= LEAST_ROWS:
+            found[own] = trial.predict(_fitted(trial, rows, others, start))[own]
     return found
