@@ -179,6 +179,9 @@ def test_agreement_is_of_the_error_and_of_measured_over_predicted() -> None:
     assert found.median == pytest.approx(0.5) and found.worst == pytest.approx(0.7)
     assert (found.low, found.high) == (pytest.approx(1.2), pytest.approx(3.6))
     assert math.isnan(Agreement.of([], np.array([])).median)
+    # What has no prediction does not count.
+    partly = Agreement.of(rows, np.array([np.nan, 1.0, 1.0]))
+    assert (partly.rows, partly.sources, partly.middle) == (2, 2, 3)
 
 
 @settings(max_examples=30)

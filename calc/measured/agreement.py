@@ -38,11 +38,13 @@ class Agreement:
 
     @classmethod
     def of(cls, rows: Sequence[Row], predicted: Array) -> Agreement:
-        """Of predictions of all rows [s]."""
-        measured = np.array([row.seconds for row in rows])
-        sources = len({row.source for row in rows})
-        if not len(measured):
+        """Of predictions of all rows [s]; rows of which one is nan do not count."""
+        known = np.isfinite(predicted)
+        if not known.any():
             return cls(0, 0, *[float("nan")] * 5)
+        counted = [row for row, one in zip(rows, known, strict=True) if one]
+        predicted, measured = predicted[known], np.array([row.seconds for row in counted])
+        sources = len({row.source for row in counted})
         error = np.abs(predicted / measured - 1)
         median, worst = np.percentile(error, [50, 90])
         low, middle, high = np.percentile(measured / predicted, [10, 50, 90])

@@ -13,6 +13,8 @@ from pages.ui.measured.view import MeasuredView
 
 def controls(view: MeasuredView) -> None:
     """One for each feature, which offers what there is."""
+    with st.spinner(say("The measurements are read and predicted, once on this server.")):
+        public.settle()
     with st.grid(len(ROWS), min_column_width=128):
         for field in ROWS:
             st.selectbox(

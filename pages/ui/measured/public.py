@@ -8,9 +8,10 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from calc import calibration
 from calc.measured import Agreement, Left, Row, by, predictions
 from pages.ui.charts import marks
-from presets import measured
+from presets import chips, measured
 
 Array = NDArray[np.float64]
 # What filters ask for: a name of `features` and its value each.
@@ -43,8 +44,25 @@ def batches() -> Array:
 
 @cache
 def predicted(fidelity: str) -> Array:
-    """What a fidelity predicts [s]."""
-    return predictions(rows(), fidelity)
+    """What a fidelity predicts [s].
+
+    Calibrated by the row's class, fitted without the row's own source; nan where too few rows of
+    other sources are left, and for a chip without a class.
+    """
+    if fidelity != "calibrated":
+        return predictions(rows(), fidelity)
+    found = np.full(len(rows()), np.nan)
+    ids = features()["rows_class"]
+    for one in {one.id: one for chip in chips.values() for one in chip.engines.values()}.values():
+        here = np.flatnonzero(ids == one.id)
+        found[here] = calibration.left_out([rows()[place] for place in here], one)
+    return found
+
+
+def settle() -> None:
+    """Read and predict all, which later calls find done."""
+    for fidelity in FIDELITIES:
+        predicted(fidelity)
 
 
 @cache
@@ -70,9 +88,9 @@ def features() -> Mapping[str, NDArray[np.str_]]:
 
 
 @lru_cache(maxsize=256)
-def places(wanted: Wanted) -> NDArray[np.intp]:
-    """Where the rows stand that are of all that is wanted."""
-    kept = np.ones(len(rows()), dtype=bool)
+def places(wanted: Wanted, fidelity: str) -> NDArray[np.intp]:
+    """Where the rows stand that are of all that is wanted, and have a prediction."""
+    kept = np.isfinite(predicted(fidelity))
     for name, value in wanted:
         kept &= features()[name] == value
     return np.flatnonzero(kept)
@@ -81,7 +99,7 @@ def places(wanted: Wanted) -> NDArray[np.intp]:
 @lru_cache(maxsize=256)
 def errors(feature: str, wanted: Wanted) -> Mapping[str, Mapping[str, Agreement]]:
     """How far each fidelity is from those rows, by a feature's values."""
-    found = places(wanted)
+    found = places(wanted, "bound")
     return by(
         features()[feature][found].tolist(),
         [rows()[place] for place in found],

@@ -8,7 +8,7 @@ from calc.engine import PHASES
 from calc.words import say
 from pages.ui.measured import public, words
 from pages.ui.measured.view import MeasuredView
-from pages.ui.writing import tables, text
+from pages.ui.writing import sortable, tables, text
 
 # Of what lies outside the band the farthest.
 MOST = 40
@@ -26,11 +26,11 @@ def by_phase(view: MeasuredView) -> str:
     rows = []
     for phase, label in PHASES.items():
         if phase in found:
-            fine = found[phase][shown]
+            own = found[phase][shown]
             rows.append(
-                [say(label), f"{text.count(fine.rows)} / {fine.sources}",
+                [say(label), f"{text.count(own.rows)} / {own.sources}",
                  *(words.errors(found[phase][name]) for name in public.FIDELITIES),
-                 f"{text.significant(fine.low)}–{text.significant(fine.high)}"]
+                 f"{text.significant(own.low)}–{text.significant(own.high)}" if own.rows else "–"]
             )  # fmt: skip
     return tables.markdown(head, rows, " rrrrr")
 
@@ -38,7 +38,7 @@ def by_phase(view: MeasuredView) -> str:
 def by_source(view: MeasuredView) -> dict[str, list[Any]]:
     """Errors of each fidelity by who published, and where: columns of figures."""
     found = view.errors("source")
-    first = {row.source: row for row in reversed(view.rows)}
+    first = {row.source: row for row in reversed(public.rows())}
     columns: dict[str, list[Any]] = {
         say("Source"): list(found),
         say("Rows"): [one["operators"].rows for one in found.values()],
@@ -46,10 +46,10 @@ def by_source(view: MeasuredView) -> dict[str, list[Any]]:
     for name in public.FIDELITIES:
         called = say(words.CALLED[name])
         columns[say("{fidelity}: median error (%)", fidelity=called)] = [
-            100 * one[name].median for one in found.values()
+            sortable.known(100 * one[name].median) for one in found.values()
         ]
         columns[say("{fidelity}: nine in ten (%)", fidelity=called)] = [
-            100 * one[name].worst for one in found.values()
+            sortable.known(100 * one[name].worst) for one in found.values()
         ]
     columns[say("Date")] = [first[source].date for source in found]
     columns[say("Where")] = [first[source].reference for source in found]

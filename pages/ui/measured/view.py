@@ -31,7 +31,7 @@ class MeasuredView(View):
     @cached_property
     def places(self) -> Places:
         """Where the rows stand that are shown."""
-        return public.places(self.wanted)
+        return public.places(self.wanted, self.scenario.fidelity)
 
     def errors(self, feature: str) -> Mapping[str, Mapping[str, Agreement]]:
         """How far each fidelity is from them, by a feature's values."""

@@ -48,7 +48,8 @@ def _ratio(found: Agreement, fidelity: str) -> str:
             rows=rows, **times,
         )  # fmt: skip
     return say(
-        "{rows} took **{middle}** the calibrated time in the median, eight in ten {low} to {high}.",
+        "{rows} took **{middle}** the calibrated time in the median, eight in ten {low} to {high}, "
+        "each predicted without its own source.",
         rows=rows, **times,
     )  # fmt: skip
 
@@ -63,6 +64,8 @@ def _error(found: Agreement) -> str:
 
 def errors(found: Agreement) -> str:
     """Both errors, as a cell."""
+    if not found.rows:
+        return "–"
     return f"{text.percent(found.median)} / {text.percent(found.worst)}"
 
 
