@@ -8,9 +8,13 @@ from typing import Any
 
 import streamlit as st
 
+from calc import Scenario
+from calc.calibration import FEW_ROWS, Fit, errors, fit
+from calc.engine import EngineClass
 from calc.measured import Agreement, Left, Row, files, predictions
-from calc.scenario import FIELDS, values_of
-from calc.words import inside, say
+from calc.scenario import FIELDS, differences, values_of
+from calc.words import inside, marked, say
+from pages.ui.frame import sidebar
 from pages.ui.frame.link import catalogues
 from pages.ui.measured import words
 from pages.ui.measured.view import MeasuredView
@@ -93,7 +97,7 @@ def _told(view: MeasuredView, found: Understood) -> None:
                 say("Measured over predicted"): "%.2f",
             }),
         )  # fmt: skip
-        st.markdown(_agreement(Agreement.of(found.rows, predicted)))
+        _fitted(view.scenario, [row for row in found.rows if row.decode_steps])
 
 
 def _summary(name: str, file: files.File) -> str:
@@ -127,11 +131,48 @@ def _columns(rows: Sequence[Row], predicted: Sequence[float]) -> dict[str, list[
     }
 
 
-def _agreement(found: Agreement) -> str:
-    return say(
-        "The class is off by **{median}** in half of them and by {worst} in nine of ten; measured "
-        "is {middle} predicted in the median.",
-        median=text.percent(found.median),
-        worst=text.percent(found.worst),
-        middle=text.times(found.middle),
+def _fitted(s: Scenario, rows: Sequence[Row]) -> None:
+    """Constants of one's own, and a button that makes them the link's."""
+    known = s.chip.engine_class(s.engine)
+    if known is None or not rows:
+        st.markdown(
+            say("Nothing to fit: no row has a decode step.")
+            if known
+            else say("Nothing to fit from: of {chip} nobody published enough.",
+                     chip=text.plain(s.chip.name))
+        )  # fmt: skip
+        return
+    found = fit(rows, known.constants)
+    st.markdown(told(found, known, errors(rows, known.constants)))
+    st.button(
+        say("Use this calibration"), key="own-use-fit", on_click=sidebar.use,
+        args=(differences(s, found.on(s)),),
+    )  # fmt: skip
+
+
+def told(found: Fit, known: EngineClass, before: Agreement) -> str:
+    """What was fitted, and how much better it is on the rows than the class."""
+    own, usual, after = found.constants, known.constants, found.agreement
+    return text.sentences(
+        say(
+            "Fitted on {n}: **{time}** a kernel and **{share}** of the memory bandwidth; the class "
+            "({name}) has {usual_time} and {usual_share}.",
+            n=text.plural(after.rows, marked("{n} row"), marked("{n} rows")),
+            time=text.si(own.kernel_time, "s"),
+            share=text.percent(own.bandwidth_efficiency),
+            name=say(known.name),
+            usual_time=text.si(usual.kernel_time, "s"),
+            usual_share=text.percent(usual.bandwidth_efficiency),
+        ),
+        say(
+            "It is off by **{median}** in half of them and by {worst} in nine of ten; the class by "
+            "{before} and {before_worst}.",
+            median=text.percent(after.median),
+            worst=text.percent(after.worst),
+            before=text.percent(before.median),
+            before_worst=text.percent(before.worst),
+        ),
+        say("Below {few} rows the gain is small: measure several batches.", few=FEW_ROWS)
+        if after.rows < FEW_ROWS
+        else "",
     )
