@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pages_app import PAGES, asked, notes, opened, tour, words
+from pages_app import PAGES, asked, notes, opened, prepared, tour, words
 from streamlit.testing.v1 import AppTest
 
+from calc import decode
 from calc.engine import PHASES
 from pages.ui.measured import figures, own, public, tables
 from pages.ui.measured.page import _open
@@ -23,9 +24,9 @@ def view(**query: str) -> MeasuredView:
 
 def test_the_verdict_is_of_the_shown_fidelity() -> None:
     found = view(f="operators")
-    assert found.agreement.rows == len(ROWS) == 1235
+    assert found.agreement.rows == len(ROWS) == 1240
     assert words(opened("measured", f="operators")).startswith(
-        "1,235 public measurements of 44 sources took **2.15 ×** the operators' time"
+        "1,240 public measurements of 44 sources took **2.15 ×** the operators' time"
     )
     # Nobody beats the bound by more than experts' even routing explains.
     assert view().agreement.low > 1.3
@@ -90,8 +91,6 @@ def test_every_row_of_the_tables_is_of_what_is_shown() -> None:
     assert {label for label in PHASES.values() if label in phases} == {
         PHASES[row.phase] for row in found.rows
     }
-    for left in public.left():
-        assert left.name in tables.left()
 
 
 def test_a_step_of_ones_own_is_told_beside_the_bound() -> None:
@@ -131,3 +130,42 @@ def test_no_other_page_reads_the_rows() -> None:
     for _ in tour([name for name in PAGES if name != "measured"], req="8"):
         pass
     assert measured.table.cache_info().currsize == 0
+
+
+def test_rows_of_ones_own_become_a_calibration_that_the_link_carries() -> None:
+    """Rows that take 1.6 times what the class does: the fit is nearer than the class."""
+    batches = (1, 4, 16, 32, 64, 128)
+    s = asked(model="llama-3.1-8b", chip="h100-sxm", n="1", w="bf16", kv="bf16", f="calibrated")
+    slow = decode.step_time(s, batch=batches, context=1024).total * 1.6e3
+    rows = "\n".join(f"{batch},1024,{ms}" for batch, ms in zip(batches, slow, strict=True))
+    test = prepared(
+        "measured", model="llama-3.1-8b", chip="h100-sxm", n="1", w="bf16", kv="bf16", s="1024"
+    )
+    test.session_state["own-several-open"] = True
+    test.session_state["own-rows"] = f"batch,context,ms\n{rows}"
+    test.run()
+    assert "Fitted on 6 rows" in words(test) and "the class by 38 % and 38 %" in words(test)
+    test.button(key="own-use-fit").click().run()
+    assert not test.exception
+    state = test.session_state
+    assert (state["f"], state["cn"]) == ("calibrated", 6) and state["cx"] < 0.25
+    assert test.query_params["cn"] == "6"
+    # Engines like this one are now one's own.
+    test.number_input(key=own.STEP).set_value(float(slow[3])).run()
+    told = words(test)
+    own_time = float(told.split("Engines like this one take about ")[1].split(" ms")[0])
+    assert own_time == pytest.approx(slow[3], rel=0.2) and own_time > slow[3] / 1.5
+
+
+def test_few_rows_and_rows_without_a_step_are_said() -> None:
+    test = prepared("measured", chip="h200")
+    test.session_state["own-several-open"] = True
+    test.session_state["own-rows"] = "batch,context,ms\n8,1000,60\n"
+    test.run()
+    assert "Fitted on 1 row:" in words(test) and "Below 5 rows the gain is small" in words(test)
+    test.text_area(key="own-rows").set_value("prompt,context,ms,kind,prompts,decode_steps,batch\n"
+                                             "1000,500,60,prefill,1,0,1\n").run()  # fmt: skip
+    assert "no row has a decode step" in words(test)
+    test.selectbox(key="chip").set_value("wse-3").run()
+    assert "nobody published enough" in words(test)
+    assert not test.exception

@@ -5,7 +5,7 @@
 
 >>> from presets import measured
 >>> len(measured.rows())
-1235
+1240
 """
 
 from __future__ import annotations

@@ -134,11 +134,15 @@ def outside(view: MeasuredView) -> None:
 
 def left(view: MeasuredView) -> None:
     """What could not be mapped."""
+    whole = text.count(len(public.left()) + len(public.rows()))
+    if not public.left():
+        st.markdown(say("All {all} public rows are of presets.", all=whole))
+        return
     st.markdown(
         say(
             "{n} of {all} public rows are of something that is no preset:",
-            n=len(public.left()),
-            all=text.count(len(public.left()) + len(public.rows())),
+            n=text.count(len(public.left())),
+            all=whole,
         )
     )
     st.markdown(tables.left())
