@@ -30,18 +30,18 @@ NAMES: Mapping[type, str] = {
 KEYS: Mapping[type, str] = {kind: key for key, kind in AROUND.items()}
 
 LABELS: Mapping[str, str] = {
-    "grouped-query": marked("Grouped-query (MHA, GQA, MQA)"),
+    "grouped-query": marked("Grouped-query"),
     "latent": marked("Latent (MLA)"),
     "compressed": marked("Compressed"),
     "gated-delta": marked("Gated DeltaNet"),
-    "kimi-delta": marked("Kimi delta attention"),
+    "kimi-delta": marked("Kimi delta"),
     "mamba": "Mamba",
     "mamba-2": "Mamba-2",
     "lightning": marked("Lightning attention"),
     "short-convolution": marked("Short convolution"),
     "window": marked("Sliding window"),
     "chunk": marked("Chunk"),
-    "shared": marked("Shares the cache of an earlier layer"),
+    "shared": marked("Shares an earlier cache"),
     "cross": marked("Attends to images alone"),
     "sparse": marked("Indexer picks tokens"),
     "sparse-blocks": marked("Indexer picks blocks"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from calc.design import checks, edits, starts, table
 from calc.design.kinds import LABELS
 from calc.design.reading import Table
 from calc.words import say
-from pages.ui.model import editing
+from pages.ui.model import editing, words
 from pages.ui.model.editing import BLOCK, key
 from pages.ui.model.view import ModelView
 from pages.ui.writing import text
@@ -99,16 +99,17 @@ def _block(
     attention = edits.taken(content, f"blocks[{i}].attention", {})
     feedforward = edits.taken(content, f"blocks[{i}].feedforward", {})
     limits = edits.limits(content, i)
-    with st.grid(3, min_column_width=130, vertical_alignment="top"):
-        _kind(say("Attention"), f"attention-{i}", attention.get("kind", ""),
-              starts.ATTENTION_KINDS, partial(_change_kind, edits.attention_kind, i))  # fmt: skip
-        if limits:
-            now = next((one for one in starts.LIMITS if one in attention), "")
-            _kind(say("Sees"), f"limit-{i}", now, limits, partial(_change_kind, edits.around, i),
-                  nothing=say("all tokens"))  # fmt: skip
-        _kind(say("Feed-forward"), f"feedforward-{i}", feedforward.get("kind", ""),
-              starts.FEEDFORWARD_KINDS,
-              partial(_change_kind, edits.feedforward_kind, i))  # fmt: skip
+    now = next((one for one in starts.LIMITS if one in attention), "")
+    chosen = [
+        (say("Attention"), edits.attention_kind, attention.get("kind", ""),
+         starts.ATTENTION_KINDS, say("none")),
+        *([(say("Sees"), edits.around, now, limits, say("all tokens"))] if limits else []),
+        (say("Feed-forward"), edits.feedforward_kind, feedforward.get("kind", ""),
+         starts.FEEDFORWARD_KINDS, say("none")),
+    ]  # fmt: skip
+    with st.grid(3, min_column_width=130, vertical_alignment="bottom"):
+        for label, edit, kind, kinds, nothing in chosen:
+            _kind(label, edit, i, kind, kinds, nothing)
     entries = [
         *edits.of_block(content, i),
         *edits.of_attention(content, i),
@@ -122,29 +123,26 @@ def _block(
     _fields(entries, waits, notes, f"block-{i}", 3)
 
 
-def _change_kind(edit: Any, i: int, id: str) -> None:
-    editing.change(partial(edit, i=i, **{_ARGUMENT[edit]: st.session_state[id]}))
-
-
-_ARGUMENT = {edits.attention_kind: "kind", edits.feedforward_kind: "kind", edits.around: "key"}
-
-
 def _kind(
-    label: str, id: str, now: str, kinds: Iterable[str], change: Any, nothing: str = ""
+    label: str, edit: Callable[..., Table], i: int, now: str, kinds: Iterable[str], nothing: str
 ) -> None:
     """A choice of kinds, the present one and none among them."""
-    id = key(id)
-    offered = list(dict.fromkeys(["", *kinds, now]))
+    id = key(f"{edit.__name__}-{i}")
     if st.session_state.get(id) != now:
         st.session_state[id] = now
     st.selectbox(
         label,
-        offered,
-        format_func=lambda kind: say(LABELS[kind]) if kind else nothing or say("none"),
+        list(dict.fromkeys(["", *kinds, now])),
+        format_func=lambda kind: say(LABELS[kind]) if kind else nothing,
         key=id,
-        on_change=change,
-        args=(id,),
+        on_change=_change_kind,
+        args=(edit, i, id),
     )
+
+
+def _change_kind(edit: Callable[..., Table], i: int, id: str) -> None:
+    kind = st.session_state[id]
+    editing.change(lambda content: edit(content, i, kind))
 
 
 def _fields(
@@ -156,16 +154,26 @@ def _fields(
 ) -> None:
     """Controls of figures; those that most models do without are folded away."""
     shown = [one for one in entries if not one.extra or one.path in waits]
-    with st.grid(columns, min_column_width=104, vertical_alignment="top"):
-        for entry in shown:
-            with st.container(gap="xxsmall"):
-                _field(entry, waits, notes)
     rest = [one for one in entries if one not in shown]
-    if not rest:
-        return
+    with st.grid(columns, min_column_width=104, vertical_alignment="bottom"):
+        for entry in shown:
+            _field(entry, waits, notes)
+        if rest:
+            _more(rest, waits, notes, name)
+    for entry in shown:
+        _beside(entry, waits, notes)
+
+
+def _more(
+    entries: Sequence[edits.Entry],
+    waits: Mapping[edits.Path, tuple[Any, str]],
+    notes: Mapping[edits.Path, Sequence[str]],
+    name: str,
+) -> None:
+    """Figures that most models do without, folded away."""
     with st.popover(say("More figures"), key=f"model-more-{name}", on_change="rerun") as popover:
         if popover.open:
-            for entry in rest:
+            for entry in entries:
                 _field(entry, waits, notes)
 
 
@@ -176,7 +184,7 @@ def _field(
 ) -> None:
     """One control, and what is to know beside it."""
     id = key(entry.path)
-    value, why = waits.get(entry.path, (entry.value, ""))
+    value, _ = waits.get(entry.path, (entry.value, ""))
     if id not in st.session_state or st.session_state[id] != value:
         st.session_state[id] = value
     about = {"key": id, "on_change": editing.figure, "args": (entry.path,)}
@@ -191,7 +199,19 @@ def _field(
             placeholder=say("not said"),
             **about,
         )
-    if why:
-        st.caption(f":red[{text.plain(why)}]")
+
+
+def _beside(
+    entry: edits.Entry,
+    waits: Mapping[edits.Path, tuple[Any, str]],
+    notes: Mapping[edits.Path, Sequence[str]],
+) -> None:
+    """Why a figure waits, and what is to know of it."""
+    label = say(entry.label)
+    if entry.path in waits:
+        value, why = waits[entry.path]
+        told = say("{label} {value} waits: {reason}.", label=label, value=words.valued(value),
+                   reason=why)  # fmt: skip
+        st.markdown(f":red[{text.plain(told)}]")
     for said in notes.get(entry.path, ()):
-        st.caption(said)
+        st.caption(f"{label}: {text.plain(said)}")

@@ -8,7 +8,7 @@ from calc.words import marked, say
 from pages.ui.charts import frontiers
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.model import editor, figures, tables, words
+from pages.ui.model import editor, figures, out, tables, varying, words
 from pages.ui.model.view import METRICS, ModelView
 from pages.ui.writing import palette, text
 
@@ -88,13 +88,19 @@ def frontier(view: ModelView) -> Shown:
 
 PAGE = Page(
     name="model",
-    title=marked("Model design"),
+    title=marked("Model"),
     question=QUESTION,
     view=ModelView,
     groups=sidebar.COMMON,
     parts={"head": head, "design": design},
     controls="design",
-    tabs={marked("Side by side"): beside},
+    tabs={
+        marked("Side by side"): beside,
+        marked("Hold and move"): varying.hold,
+        marked("Families"): varying.ladder,
+        marked("Map"): varying.heat,
+        marked("Take it along"): out.take,
+    },
     metrics=METRICS,
     exhibits=(Exhibit("model", QUESTION, verdict, step),),
 )

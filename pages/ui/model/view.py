@@ -74,7 +74,11 @@ class ModelView(View):
     @cached_property
     def before(self) -> Costs:
         """What it came from costs in the same scenario."""
-        return Costs(replace(self.scenario, model=self.origin)) if self.edited else self.now
+        return Costs(self.moved_to(self.origin)) if self.edited else self.now
+
+    def moved_to(self, model: Model) -> Scenario:
+        """The scenario with another model."""
+        return replace(self.scenario, model=model)
 
 
 def origin_of(model: Model) -> Model:

@@ -106,11 +106,12 @@ def _changes(view: ModelView) -> str:
 
 
 def _change(label: str, block: int, old: Any, new: Any) -> str:
-    words = f"{inside(label)} {_value(old)} → {_value(new)}"
+    words = f"{inside(label)} {valued(old)} → {valued(new)}"
     return say("{change} in block {n}", change=words, n=block) if block else words
 
 
-def _value(value: Any) -> str:
+def valued(value: Any) -> str:
+    """A figure as people read it."""
     match value:
         case None:
             return "–"

@@ -17,6 +17,16 @@ def table(
     settings: Callable[[int], Mapping[str, Any]],
     **look: Any,
 ) -> None:
+    """Draw a sortable table whose rows stand for plain values, by field name.
+
+    Parameters are those of `picked`, but for `settings`, which gives a row's values.
+    """
+    picked(key, columns, lambda row: sidebar.use(settings(row)), **look)
+
+
+def picked(
+    key: str, columns: Mapping[str, list[Any]], take: Callable[[int], None], **look: Any
+) -> None:
     """Draw a sortable table.
 
     Parameters
@@ -25,8 +35,8 @@ def table(
         Identity of the table on its page.
     columns : mapping
         Heading to cells.
-    settings : callable
-        Plain values, by field name, that a row stands for.
+    take : callable
+        What is done with a row that was chosen.
     look : Any
         As `st.dataframe` takes it.
     """
@@ -37,7 +47,7 @@ def table(
     def apply() -> None:
         chosen = st.session_state[id]["selection"]["rows"]
         if chosen:
-            sidebar.use(settings(chosen[0]))
+            take(chosen[0])
             st.session_state[count] = st.session_state.get(count, 0) + 1
 
     st.dataframe(
