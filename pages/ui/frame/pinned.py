@@ -108,12 +108,15 @@ def suggestion() -> str:
     return name
 
 
-def add(name: str = "") -> None:
-    """Pin the sidebar's scenario; without a name under one that tells what it is."""
+def add(name: str = "", **other: Any) -> None:
+    """Pin the sidebar's scenario; without a name under one that tells what it is.
+
+    `other` are values, by name, in which the pinned scenario is another.
+    """
     now = given()
     if len(now) < pins.MOST:
         fit = pins.fitting(name or suggestion(), now)
-        _write([*now, Pin(fit, _query())])
+        _write([*now, Pin(fit, _query(**other))])
 
 
 def _add() -> None:
@@ -121,9 +124,9 @@ def _add() -> None:
     st.session_state[_NAME] = ""
 
 
-def _query() -> str:
-    """The sidebar's settings, without what a pin does not hold."""
-    values = widget_values()
+def _query(**other: Any) -> str:
+    """The sidebar's settings but for others, without what a pin does not hold."""
+    values = {**widget_values(), **other}
     for field in VIEWING:
         values[field.name] = field.default
     for one in link.TEXTS:

@@ -16,7 +16,7 @@ from calc.design import edits, table
 from calc.design.reading import Table
 from calc.scenario import FIELDS
 from calc.words import say
-from pages.ui.frame import customs, language
+from pages.ui.frame import customs, language, pinned
 from presets import models
 
 # What was typed and cannot be taken, by path, with the reason; and of which model.
@@ -110,6 +110,15 @@ def rename() -> None:
             _use(table.written(current()), name)
         except custom.CustomError as error:
             _keep(waiting(), str(error))
+
+
+def pin_origin() -> None:
+    """Pin the scenario with what the model was edited from."""
+    origin = current().origin
+    if origin in models:
+        pinned.add(models[origin].name, model=origin)
+    elif origin:
+        pinned.add(custom.model(origin).name, custom_model=origin)
 
 
 def back() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from calc import custom
 from calc.design import checks, edits, starts, table
 from calc.design.kinds import LABELS
 from calc.design.reading import Table
@@ -26,13 +27,28 @@ def draw(view: ModelView) -> None:
     notes: dict[edits.Path, list[str]] = {}
     for path, said in checks.notes(view.scenario):
         notes.setdefault(path, []).append(said)
-    _fields(edits.of_whole(content), waits, notes, "whole", 4)
+    _fields(edits.of_whole(content), waits, notes, "whole", 5)
     i = _chosen_block(content)
     _actions(content, i)
     said = editing.problem()
     if said:
         st.warning(say("The blocks stay as they are: {reason}.", reason=text.plain(said)))
     _block(content, i, waits, notes)
+
+
+def origin(view: ModelView) -> None:
+    """The edited model's name, and what may be done with what it came from."""
+    if not view.edited:
+        st.caption(say("The model that you edit stands here beside what it was."))
+        return
+    id = key("name")
+    st.session_state[id] = view.model.name
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(
+            say("Name"), key=id, max_chars=custom.LONGEST_NAME, on_change=editing.rename, width=230
+        )
+        st.button(say("Pin the original"), key="model-pin", on_click=editing.pin_origin)
+        st.button(say("Back to it"), key="model-back", on_click=editing.back)
 
 
 def _chosen_block(content: Table) -> int:
@@ -155,7 +171,7 @@ def _fields(
     """Controls of figures; those that most models do without are folded away."""
     shown = [one for one in entries if not one.extra or one.path in waits]
     rest = [one for one in entries if one not in shown]
-    with st.grid(columns, min_column_width=104, vertical_alignment="bottom"):
+    with st.grid(columns, min_column_width=88, vertical_alignment="bottom"):
         for entry in shown:
             _field(entry, waits, notes)
         if rest:

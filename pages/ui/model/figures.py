@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calc import checkpoint
+from calc.checkpoint import ATTENTION, DENSE, EMBEDDING, HEAD, ROUTED, SHARED
 from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.writing import palette, text
@@ -19,6 +21,10 @@ Dict = dict[str, Any]
 _LETTERS = 18
 _ROW = 46
 # Parts of a model are no quantities of a step: they get the colours of variants.
+PARTS = {
+    name: palette.Look(name, kit.LINES[i % len(kit.LINES)][0])
+    for i, name in enumerate((EMBEDDING, ATTENTION, DENSE, ROUTED, HEAD, SHARED, *checkpoint.PARTS))
+}
 _CELLS = "Cividis"
 
 
@@ -26,8 +32,8 @@ def stacked(
     rows: Mapping[str, Mapping[str, float]],
     looks: Mapping[str, palette.Look],
     title: str,
-    unit: str,
     scale: float,
+    form: Callable[[float], str],
 ) -> kit.Chart:
     """A stacked bar a row: what each consists of, its total written at the end."""
     names = [text.plain_html(text.shortened(name, _LETTERS)) for name in rows]
@@ -40,7 +46,7 @@ def stacked(
             continue
         data.append({
             "type": "bar", "orientation": "h", "y": names, "name": say(look.label),
-            "x": np.array(values) / scale, "customdata": [text.si(one, unit) for one in values],
+            "x": np.array(values) / scale, "customdata": [form(one) for one in values],
             "marker": {"color": look.colour},
             "hovertemplate": f"{say(look.label)}: %{{customdata}}<extra></extra>",
         })  # fmt: skip
@@ -64,19 +70,12 @@ def stacked(
         },
         "shapes": [kit.legend(*legend)],
         "annotations": [
-            {"x": total / scale, "y": name, "text": f"<b>{text.si(total, unit).strip()}</b>",
+            {"x": total / scale, "y": name, "text": f"<b>{form(total)}</b>",
              "showarrow": False, "xanchor": "left", "xshift": 6, "font": {"size": kit.FONT_SIZE}}
             for name, total in zip(names, totals, strict=True) if math.isfinite(total)
         ],
     }  # fmt: skip
     return kit.figure(data, layout)
-
-
-def part_looks(parts: Sequence[str]) -> dict[str, palette.Look]:
-    """A colour for each part of a model."""
-    return {
-        name: palette.Look(name, kit.LINES[i % len(kit.LINES)][0]) for i, name in enumerate(parts)
-    }
 
 
 def heat(
@@ -87,14 +86,14 @@ def heat(
     names: tuple[str, str],
     now: tuple[int, int],
     title: str,
-    log: bool,
+    form: Callable[[float], str],
 ) -> kit.Chart:
     """A measure over two dimensions, the model that is there marked; a click names a cell.
 
     `now` is the place of the present values; a cell is told as ``row * len(x) + column``.
     """
-    shown = np.where(z > 0, z, np.nan) if log else z
-    colour = np.log10(shown) if log else shown
+    # By ratio: what is nothing has no colour.
+    colour = np.log10(np.where(z > 0, z, np.nan))
     across, up = (_places(values) for values in (x, y))
     known = colour[np.isfinite(colour)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
@@ -108,8 +107,7 @@ def heat(
             "zmin": low, "zmax": high if high > low else low + 1,
             "colorbar": {
                 "title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0,
-                "tickvals": at, "ticktext": [text.si(float(10**v if log else v), "").strip()
-                                             for v in at],
+                "tickvals": at, "ticktext": [form(float(10**v)) for v in at],
             },
         },
         {
@@ -119,7 +117,7 @@ def heat(
         },
     ]  # fmt: skip
     frame = kit.frame(78)
-    frame["margin"]["r"] = 92
+    frame["margin"]["r"] = 104
     layout = {
         **frame, "height": 430,
         "xaxis": {"title": {"text": names[0], "standoff": 8}, "automargin": False, **across},

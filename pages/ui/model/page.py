@@ -9,7 +9,7 @@ from pages.ui.charts import frontiers
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.model import editor, figures, out, tables, varying, words
-from pages.ui.model.view import METRICS, ModelView
+from pages.ui.model.view import METRICS, Costs, ModelView
 from pages.ui.writing import palette, text
 
 QUESTION = marked("What if the architecture were different?")
@@ -28,33 +28,32 @@ def head(view: ModelView) -> None:
 
 def step(view: ModelView) -> Shown:
     """What fills the step, beside the origin's."""
+    rows = {
+        name: {term: float(time) for term, time in costs.step.charged().items()}
+        for name, costs in _both(view).items()
+    }
     return Shown(
         figures.stacked(
-            {name: {term: float(time) for term, time in costs.step.charged().items()}
-             for name, costs in _both(view).items()},
-            palette.QUANTITIES, say("Time of a step (ms)"), "s", 1e-3,
+            rows, palette.QUANTITIES, say("Time of a step (ms)"), 1e-3, tables.FORMS["step_time"]
         ),
         say("What fills a decode step, of the model and of what it was edited from."),
-    )  # fmt: skip
+    )
 
 
 def parameters(view: ModelView) -> Shown:
     """Parameters by part, beside the origin's."""
     rows = {name: costs.scenario.model.params_by_part for name, costs in _both(view).items()}
-    parts = list(dict.fromkeys(part for row in rows.values() for part in row))
     return Shown(
-        figures.stacked(rows, figures.part_looks(parts), say("Parameters (billions)"), "", 1e9),
+        figures.stacked(rows, figures.PARTS, say("Parameters (billions)"), 1e9, words.billions),
         say("Parameters by part, of the model and of what it was edited from."),
     )
 
 
-def _both(view: ModelView):
+def _both(view: ModelView) -> dict[str, Costs]:
     """The model and, if it was edited, what it came from, by name."""
-    shown = {view.model.name: view.now}
-    if view.edited:
-        origin = view.origin.name
-        shown[origin if origin not in shown else say("{model}, before", model=origin)] = view.before
-    return shown
+    if not view.edited:
+        return {view.model.name: view.now}
+    return {say("edited"): view.now, view.origin.name: view.before}
 
 
 def design(view: ModelView) -> None:
@@ -65,7 +64,9 @@ def design(view: ModelView) -> None:
         with st.container():
             step(view).draw("model-step")
             parameters(view).draw("model-parameters")
-            st.caption(words.why(view) or say("The origin stands beside it once it is edited."))
+            if view.edited:
+                st.caption(words.why(view))
+            editor.origin(view)
 
 
 def beside(view: ModelView) -> None:

@@ -201,7 +201,7 @@ def heat(view: ModelView) -> None:
     now = [_nearest(values, one) for values, one in ((x, across), (y, up))]
     kit.show(
         figures.heat(x, y, z, said, (across.label, up.label), (now[0], now[1]), _measured(shown),
-                     log=True),
+                     form),
         key="model-heat",
         revision=f"{across.id}-{up.id}-{shown}",
         alt=say("{measure} over {across} and {up}.", measure=_measured(shown),

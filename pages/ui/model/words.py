@@ -95,7 +95,8 @@ def _changes(view: ModelView) -> str:
     """What was edited."""
     was, now = table.written(view.origin), view.content
     found = edits.differences(was, now)
-    said = [_change(*one) for one in found[:_MOST_CHANGES]]
+    several = len(now["blocks"]) > 1
+    said = [_change(label, several * block, *pair) for label, block, *pair in found][:_MOST_CHANGES]
     if len(was["blocks"]) != len(now["blocks"]):
         said.append(
             text.plural(len(now["blocks"]), "{n} block", "{n} blocks") + f" ({len(was['blocks'])})"
