@@ -36,8 +36,8 @@ def written(model: Model) -> str | None:
 
     How weights are stored and what lies beside the decoder stand in it as in compact files.
     """
-    for order in (_interleaved, _in_order):
-        layers = list(order(model.blocks))
+    orders = [list(_interleaved(model.blocks)), list(_in_order(model.blocks))]
+    for layers in orders if orders[0] != orders[1] else orders[:1]:
         offered = {**_offered(model, layers), **_beside(model)}
         for kind, family in FAMILIES.items():
             spelt = dict(offered)

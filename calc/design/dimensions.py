@@ -86,7 +86,7 @@ def of(content: Table) -> dict[str, Dimension]:
         groups = [entries] if same else [[entry] for entry in entries]
         for group in groups:
             place = "" if same else f"{_place(group[0].path)}."
-            dimensions[place + id] = _dimension(place + id, group, same)
+            dimensions[place + id] = _dimension(content, place + id, group, same)
     return {**dimensions, **_new_window(content, dimensions)}
 
 
@@ -99,7 +99,7 @@ def _place(path: edits.Path) -> int:
     return int(edits.steps(path)[1]) + 1
 
 
-def _dimension(id: str, group: list[edits.Entry], same: bool) -> Dimension:
+def _dimension(content: Table, id: str, group: list[edits.Entry], same: bool) -> Dimension:
     first = group[0]
     name = _name(first)
     label = say(first.label)
@@ -109,9 +109,13 @@ def _dimension(id: str, group: list[edits.Entry], same: bool) -> Dimension:
     # A figure that stands between the rounded ones is moved by what it has room for.
     while granule > 1 and (first.value % granule or granule > first.value):
         granule //= 2
-    high = min(entry.high for entry in group)
+    low, high = first.low, min(entry.high for entry in group)
+    shared = edits.taken(content, first.path.replace(".heads", ".kv_heads"))
+    if name == "heads" and shared:
+        # As many for each KV head.
+        low = granule = shared
     return Dimension(
-        id, tuple(entry.path for entry in group), name, label, first.value, first.low, high, granule
+        id, tuple(entry.path for entry in group), name, label, first.value, low, high, granule
     )
 
 

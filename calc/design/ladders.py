@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from calc import variants
-from calc.attention import GroupedQuery, SlidingWindow
+from calc.attention import Attention, GroupedQuery, PerToken, SlidingWindow
 from calc.design import starts, table
 from calc.design.reading import Table
 from calc.model import Block, Model
@@ -35,12 +35,12 @@ def attention(content: Table) -> list[Rung]:
     layout = variants.head_layout(model)
     if layout is None:
         return []
-    kinds = list(variants.of_heads(layout).items())
+    kinds = {label: _like(layout, kind) for label, kind in variants.of_heads(layout).items()}
     rungs = [
         Rung(id, label, _of(model, _every(model, kind)))
-        for id, (label, kind) in zip(("mha", "gqa", "mqa", "mla"), kinds, strict=True)
+        for id, (label, kind) in zip(("mha", "gqa", "mqa", "mla"), kinds.items(), strict=True)
     ]
-    own = layout if isinstance(layout, GroupedQuery) else kinds[1][1]
+    own = layout if isinstance(layout, GroupedQuery) else list(kinds.values())[1]
     windowed = _apart(model, SlidingWindow(own, WINDOW), own, FULL_EVERY)
     state = starts.attention("gated-delta", starts.heads_of(layout, model.d_model), model.d_model)
     return [
@@ -58,11 +58,18 @@ def attention(content: Table) -> list[Rung]:
     ]
 
 
+def _like(layout: PerToken, kind: PerToken) -> PerToken:
+    """A kind with the norms, biases and gates of a layout of the same family."""
+    if isinstance(layout, GroupedQuery) and isinstance(kind, GroupedQuery):
+        return replace(layout, kv_heads=kind.kv_heads)
+    return kind
+
+
 def _of(model: Model, blocks: list[Block]) -> Table:
     return table.written(replace(model, blocks=tuple(blocks)))
 
 
-def _every(model: Model, kind: variants.PerToken) -> list[Block]:
+def _every(model: Model, kind: PerToken) -> list[Block]:
     """One attention in every layer that has heads; equal blocks become one."""
     return _joined(
         [
@@ -72,9 +79,7 @@ def _every(model: Model, kind: variants.PerToken) -> list[Block]:
     )
 
 
-def _apart(
-    model: Model, most: starts.Attention, full: variants.PerToken, every: int
-) -> list[Block]:
+def _apart(model: Model, most: Attention, full: PerToken, every: int) -> list[Block]:
     """One attention in most layers that have heads, and another in every so-many-th."""
     blocks: list[Block] = []
     for block in _every(model, full):

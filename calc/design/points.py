@@ -83,7 +83,8 @@ def measured(
     valid = _go_together(content, spread)
     if valid.any():
         chosen = {path: values[valid] for path, values in spread.items()}
-        base = edits.put(content, {path: int(values[0]) for path, values in chosen.items()})
+        absent = {path for path in chosen if edits.taken(content, path) is None}
+        base = edits.put(content, {path: int(chosen[path][0]) for path in absent})
         found[valid] = _parted(scenario, table.read(base), chosen, measure)
     return found.reshape(shape)
 
