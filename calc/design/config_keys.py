@@ -21,6 +21,7 @@ from calc.feedforward import (
     Dense,
     FeedForward,
     HyperConnections,
+    Linear,
     LowRank,
     MixtureOfExperts,
     PerLayerInputs,
