@@ -333,7 +333,8 @@ def _inputs(model: Model, layers: Sequence[Block]) -> dict[str, Any]:
 def _pruned(model: Model, layers: Sequence[Block]) -> dict[str, Any]:
     """Layers of which attention or MLP may have become a matrix or nothing (Nemotron's)."""
     parts = [_flat(block.feedforward) for block in layers]
-    if not any(isinstance(part, Linear) for each in parts for part in each):
+    whole = all(block.attention != NO_ATTENTION for block in layers)
+    if whole and not any(isinstance(part, Linear) for each in parts for part in each):
         return {}
     blocks = []
     for block, each in zip(layers, parts, strict=True):

@@ -206,7 +206,7 @@ def heat(view: ModelView) -> None:
         revision=f"{across.id}-{up.id}-{shown}",
         alt=say("{measure} over {across} and {up}.", measure=_measured(shown),
                 across=across.label, up=up.label),
-        on_click=partial(_take_cell, across, x, up, y),
+        on_click=partial(take_cell, across, x, up, y),
     )  # fmt: skip
     st.caption(
         say("A cell you click becomes the model. Blank cells are models whose figures do not go "
@@ -219,7 +219,7 @@ def _nearest(values: Sequence[int], dimension: Dimension) -> int:
     return values.index(dimension.value) if dimension.value in values else len(values) - 1
 
 
-def _take_cell(
+def take_cell(
     across: Dimension, x: Sequence[int], up: Dimension, y: Sequence[int], cell: float
 ) -> None:
     row, column = divmod(int(cell), len(x))
