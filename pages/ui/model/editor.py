@@ -55,7 +55,8 @@ def _chosen_block(content: Table) -> int:
     """The block that is edited, by its number from 0."""
     blocks = table.read(content).blocks
     places = range(len(blocks))
-    if st.session_state.get(BLOCK) not in places:
+    # What the browser holds is not overwritten unseen: after a restart it knows better.
+    if BLOCK in st.session_state and st.session_state[BLOCK] not in places:
         st.session_state[BLOCK] = 0
     chosen = st.pills(
         say("Block"),
@@ -64,6 +65,7 @@ def _chosen_block(content: Table) -> int:
             "{n}: {count:,} × {attention}", n=i + 1, count=blocks[i].count,
             attention=blocks[i].attention.label,
         ),
+        default=0,
         required=True,
         key=BLOCK,
         label_visibility="collapsed",
@@ -144,7 +146,7 @@ def _kind(
 ) -> None:
     """A choice of kinds, the present one and none among them."""
     id = key(f"{edit.__name__}-{i}")
-    if st.session_state.get(id) != now:
+    if id not in st.session_state or st.session_state[id] != now:
         st.session_state[id] = now
     st.selectbox(
         label,

@@ -37,10 +37,11 @@ def _choice(
     label: str, options: Sequence[str], key: str, first: str, names: Callable[[str], str]
 ) -> str:
     """A choice that keeps what was chosen as long as the model has it."""
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = first if first in options else options[0]
+    usual = options.index(first) if first in options else 0
+    if key in st.session_state and st.session_state[key] not in options:
+        st.session_state[key] = options[usual]
     chosen: str = st.selectbox(
-        label, options, format_func=names, key=key, persist_state="session", width=190
+        label, options, usual, format_func=names, key=key, persist_state="session", width=190
     )
     return chosen
 
