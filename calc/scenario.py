@@ -13,7 +13,7 @@ import numpy as np
 from calc import fields, host
 from calc.checkpoint import UNSAID, Checkpoint, Stored
 from calc.chip import Chip
-from calc.engine import BY_CHIP, ENGINES, Constants, EngineClass
+from calc.engine import BY_CHIP, ENGINES, Constants, EngineClass, Own
 from calc.errors import LedgerError
 from calc.fields import Catalogues, Choice, Field, Option, Quantity, optional, written
 from calc.formats import NumberFormat
@@ -22,6 +22,8 @@ from calc.words import marked
 
 FIDELITIES = ("bound", "operators", "calibrated")
 KV_SHARDINGS = ("replicated", "batch", "sequence")
+# The fields of a calibration of one's own.
+OWN = ("own_rows", "own_error", "own_bandwidth", "own_kernel_time")
 
 
 class ScenarioError(LedgerError):
@@ -221,6 +223,18 @@ class Scenario:
     redundant_experts: int = optional(Quantity(
         "rx", marked("Redundant experts"), "experts", 0, 0, 1024,
         marked("Second copies in each layer of experts that are spread; DeepSeek: 32.")))
+    own_rows: int = optional(Quantity(
+        "cn", marked("Own measurements"), "rows", 0, 0, 100000,
+        marked("That calibrated times are fitted on; 0 takes the table's constants.")))
+    own_error: float = optional(Quantity(
+        "cx", marked("Their error"), "share", 0.0, 0.0, 10.0,
+        marked("How far the fit is off on those very measurements, in the median."), whole=False))
+    own_bandwidth: float = optional(Quantity(
+        "ce", marked("Fitted bandwidth kept"), "share", 1.0, 0.1, 1.0,
+        marked("In place of the table's."), whole=False))
+    own_kernel_time: float = optional(Quantity(
+        "ck", marked("Fitted time per kernel"), "µs", 0.0, 0.0, 500.0,
+        marked("In place of the table's."), whole=False, scale=1e-6, step=0.1))
 
     # fmt: on
     @cached_property
@@ -229,8 +243,17 @@ class Scenario:
         return class_of(self.chip, self.fidelity, self.engine)
 
     @cached_property
+    def own(self) -> Own | None:
+        """The calibration of one's own that its times go by, before the class's."""
+        return own_of(
+            self.fidelity, self.own_rows, self.own_error, self.own_bandwidth, self.own_kernel_time
+        )
+
+    @cached_property
     def constants(self) -> Constants:
         """What its times are made with: what it sets itself, else its class, else the defaults.
+
+        A calibration of one's own goes before the class.
 
         Overhead set for each layer takes the place of the class's time for each kernel.
         """
@@ -238,7 +261,7 @@ class Scenario:
         if own["layer_overhead"] is not None and own["kernel_time"] is None:
             own["kernel_time"] = 0.0
         given = {name: one for name, one in own.items() if one is not None}
-        return replace(usual(self.engine_class), **given)
+        return replace(usual(self.engine_class, self.own), **given)
 
     @cached_property
     def stored(self) -> Stored:
@@ -296,9 +319,20 @@ def class_of(chip: Chip, fidelity: str, engine: str) -> EngineClass | None:
     return found if found and found.usable else None
 
 
-def usual(engine_class: EngineClass | None) -> Constants:
+def own_of(
+    fidelity: str, rows: int, error: float, bandwidth: float, kernel_time: float
+) -> Own | None:
+    """The calibration that the fields of `OWN` make, where calibrated times are asked for."""
+    return Own(rows, error, bandwidth, kernel_time) if fidelity == "calibrated" and rows else None
+
+
+def usual(engine_class: EngineClass | None, own: Own | None = None) -> Constants:
     """The constants of a scenario that sets none: its class's, or what absent keys mean."""
-    return engine_class.constants if engine_class else PLAIN
+    found = engine_class.constants if engine_class else PLAIN
+    if own is None:
+        return found
+    fitted = {"bandwidth_efficiency": own.bandwidth_efficiency, "kernel_time": own.kernel_time}
+    return replace(found, **fitted)
 
 
 _PARAMETERS = f"    Parameters\n    ----------\n{fields.described(SCHEMA)}"

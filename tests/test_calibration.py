@@ -9,19 +9,24 @@ import pytest
 from numpy.testing import assert_allclose
 from scenarios import scenario
 
+from calc import Scenario, decode, link
 from calc.calibration import (
     CalibrationError,
     band,
+    basis,
     errors,
     fit,
     fit_class,
     left_out,
     no_band,
+    no_class,
     predict,
 )
 from calc.calibration.classes import TELLING
 from calc.engine import EngineClass
 from calc.measured import Agreement, Row, predictions
+from calc.scenario import build, values_of
+from pages.ui.frame.link import PRESETS
 from presets import chips, measured
 
 ROWS = [row for row in measured.rows() if row.scenario.chip.engines]
@@ -141,3 +146,31 @@ def test_where_nothing_may_be_claimed_there_is_no_band_and_a_reason(
     assert band(s, phase) is None
     assert why in no_band(s, phase)
     assert no_band(replace(s, fidelity="operators")) == ""
+
+
+def test_a_link_carries_a_calibration_of_ones_own() -> None:
+    rows = of("nvidia-hbm/server")[:9]
+    s = scenario(chip="h100-sxm", n_chips=8, fidelity="calibrated")
+    found = fit(rows, s.constants)
+    own = found.on(s)
+    assert_allclose(own.constants.kernel_time, found.constants.kernel_time)
+    assert_allclose(own.constants.bandwidth_efficiency, found.constants.bandwidth_efficiency)
+    assert own.constants.mfu == s.constants.mfu
+    assert basis(own).startswith("your calibration of 9 rows, off by ")
+    assert basis(s) == "NVIDIA data-centre GPUs, server engines"
+    query = {key: [value] for key, value in link.dump(link_values(own)).items()}
+    read = build(link.parse(query, PRESETS)[0], PRESETS)
+    assert_allclose(decode.step_time(read).total, decode.step_time(own).total, rtol=1e-9)
+    # What is set by hand goes before it, and it leaves the other fidelities alone.
+    assert replace(own, kernel_time=1e-6).constants.kernel_time == 1e-6
+    plain = replace(own, fidelity="operators")
+    assert plain.constants == replace(s, fidelity="operators").constants
+    # It makes a class of its own where there is none.
+    alone = replace(own, chip=chips["mi300x"])
+    assert alone.constants.kernel_time == own.constants.kernel_time
+    assert no_class(alone) == "" and "no band" in no_band(alone)
+
+
+def link_values(s: Scenario) -> dict[str, object]:
+    """All plain values that a link has, those of a scenario among them."""
+    return {**link.parse({}, PRESETS)[0], **values_of(s)}

@@ -41,6 +41,8 @@ MEANINGS: dict[str, tuple[str, float | str]] = {
     "kt": ("kernel_time", 0.0), "ar": ("reduce_latency", 0.0),
     "hs": ("host_share", 0.0), "hc": ("host_compute", "host"),
     "hb": ("host_bandwidth", 90), "hf": ("host_rate", 2.0), "rx": ("redundant_experts", 0),
+    "cn": ("own_rows", 0), "cx": ("own_error", 0.0), "ce": ("own_bandwidth", 1.0),
+    "ck": ("own_kernel_time", 0.0),
     "arr": ("arrivals", "poisson"), "qps": ("rate", 0.8),
     "req": ("requests", 400), "len": ("lengths", "lognormal"), "cv": ("spread", 1.0),
     "burst": ("burstiness", 2.0), "sys": ("system", 0), "turns": ("turns", 1),

@@ -5,11 +5,11 @@
 predicts for a source that it has not seen; `band` how far a calibrated time may be off.
 """
 
-from calc.calibration.bands import Range, band, no_band, no_class
+from calc.calibration.bands import Range, band, basis, no_band, no_class
 from calc.calibration.classes import fit_class, left_out
 from calc.calibration.fitting import FEW_ROWS, CalibrationError, Fit, errors, fit, predict
 
 __all__ = [
-    "FEW_ROWS", "CalibrationError", "Fit", "Range", "band", "errors", "fit", "fit_class",
+    "FEW_ROWS", "CalibrationError", "Fit", "Range", "band", "basis", "errors", "fit", "fit_class",
     "left_out", "no_band", "no_class", "predict",
 ]  # fmt: skip

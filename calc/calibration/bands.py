@@ -63,7 +63,7 @@ def no_band(scenario: Scenario, phase: str | None = None) -> str:
     if s.fidelity != "calibrated":
         return ""
     if s.engine_class is None:
-        return no_class(s)
+        return no_class(s) or say("A calibration of one's own has no band without a class.")
     if asked == "prompt":
         return say("How long a prompt takes alone was measured too differently for a band.")
     if asked != "throughput" and s.batch > LARGEST_BATCH:
@@ -78,10 +78,22 @@ def no_band(scenario: Scenario, phase: str | None = None) -> str:
     return ""
 
 
+def basis(scenario: Scenario) -> str:
+    """What calibrated times go by, in words; empty where they are not calibrated."""
+    s = scenario
+    if s.own:
+        return say(
+            "your calibration of {rows:,} rows, off by {error:.0%} on them",
+            rows=s.own.rows,
+            error=s.own.error,
+        )
+    return say(s.engine_class.name) if s.engine_class else ""
+
+
 def no_class(scenario: Scenario) -> str:
     """Why calibrated times of a scenario are those of its operators; empty where they are not."""
     s = scenario
-    if s.fidelity != "calibrated" or s.engine_class:
+    if s.fidelity != "calibrated" or s.engine_class or s.own:
         return ""
     found = s.chip.engine_class(s.engine)
     if found:

@@ -12,6 +12,7 @@ from calc.calibration.trial import Trial
 from calc.engine import Constants
 from calc.errors import LedgerError
 from calc.measured import Agreement, Row
+from calc.scenario import Scenario
 from calc.words import say
 
 Array = NDArray[np.float64]
@@ -22,6 +23,8 @@ OWN: Mapping[str, float] = {"kernel_time": 0.5, "bandwidth_efficiency": 0.08}
 SCATTER = 0.15
 # Fewer rows than this tell little.
 FEW_ROWS = 5
+# A link carries no larger error [share].
+MOST_ERROR = 10.0
 
 # What can be fitted, and between what.
 FITTED: Mapping[str, tuple[float, float]] = {
@@ -41,6 +44,17 @@ class Fit:
 
     constants: Constants
     agreement: Agreement
+
+    def on(self, scenario: Scenario) -> Scenario:
+        """The scenario with this calibration, as a link carries it."""
+        return replace(
+            scenario,
+            fidelity="calibrated",
+            own_rows=self.agreement.rows,
+            own_error=min(self.agreement.median, MOST_ERROR),
+            own_bandwidth=self.constants.bandwidth_efficiency,
+            own_kernel_time=self.constants.kernel_time,
+        )
 
 
 def fit(rows: Sequence[Row], prior: Constants, expected: Mapping[str, float] = OWN) -> Fit:

@@ -8,6 +8,7 @@ from functools import partial
 
 import streamlit as st
 
+from calc import calibration
 from calc.explain import EXPLANATIONS
 from calc.words import say
 from pages.ui.frame import link, session, tabs
@@ -57,7 +58,13 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
             for control in beside:
                 control()
     st.caption(tables.summary(view.scenario))
-    notes([published.taken(view.scenario), hosted.told(view.scenario)])
+    notes(
+        [
+            published.taken(view.scenario),
+            hosted.told(view.scenario),
+            text.plain(calibration.no_class(view.scenario)),
+        ]
+    )
     # Places of their own, so that charts below stay the same when something is said here or not.
     with st.container():
         link.notices()

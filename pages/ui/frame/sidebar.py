@@ -12,7 +12,7 @@ import streamlit as st
 
 from calc.fields import Catalogues, Choice, Field, Option, Quantity
 from calc.link import dump_value
-from calc.scenario import class_of, usual
+from calc.scenario import OWN, class_of, own_of, usual
 from calc.words import inside, marked, say
 from pages.ui.charts import renderer
 from pages.ui.frame import customs, picker
@@ -34,6 +34,10 @@ GROUPS: dict[str, Rows] = {
 
 # Folded away: drawn on pages that use them, and where they hold something that the link must keep.
 FOLDED: dict[str, Rows] = {
+    marked("Own calibration"): (
+        ("own_rows", "own_error"),
+        ("own_bandwidth", "own_kernel_time"),
+    ),
     marked("Prefill"): (
         ("prompt",),
         ("mfu", "output"),
@@ -98,7 +102,9 @@ FOLDED: dict[str, Rows] = {
 }
 
 MODEL, HARDWARE, *_ = GROUPS
-PREFILL, LAYOUT, LOSSES, HOST, PRICE, TRAFFIC, PLAN, SERVING, SPECULATION = FOLDED
+(
+    CALIBRATION, PREFILL, LAYOUT, LOSSES, HOST, PRICE, TRAFFIC, PLAN, SERVING, SPECULATION,
+) = FOLDED  # fmt: skip
 # Groups that fidelity bound does not look at.
 FINE = (LAYOUT, LOSSES)
 
@@ -124,6 +130,7 @@ TYPED = frozenset(
         "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
         "redundant_experts", "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
         "headroom", "most_used", "most_chips",
+        "own_rows", "own_error", "own_bandwidth", "own_kernel_time",
     }
 )  # fmt: skip
 
@@ -302,10 +309,13 @@ def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> An
 
 
 def _unset(field: Quantity, chosen: Mapping[str, Any], offered: Catalogues) -> str:
-    """What an empty box stands for: the figure of the class, or the default."""
-    chip = offered["chips"][chosen["chip"]]
-    found = class_of(chip, chosen["fidelity"], chosen["engine"])
-    value = dump_value(field, field.plain(getattr(usual(found), field.name)))
+    """What an empty box stands for: the figure of the calibration or class, or the default."""
+    fidelity = chosen["fidelity"]
+    found = class_of(offered["chips"][chosen["chip"]], fidelity, chosen["engine"])
+    own = own_of(fidelity, *(FIELDS[name].resolve(chosen[name], offered) for name in OWN))
+    value = dump_value(field, field.plain(getattr(usual(found, own), field.name)))
+    if own and field.name in ("bandwidth_efficiency", "kernel_time"):
+        return say("{value} by your calibration", value=value)
     return say("{value} by the table", value=value) if found else value
 
 

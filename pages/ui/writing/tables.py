@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from calc import Scenario, metrics
+from calc import Scenario, calibration, metrics
 from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
 from calc.layout import Layout
@@ -30,7 +30,7 @@ def summary(scenario: Scenario) -> str:
         batch=s.batch,
         context=s.context,
         usable=s.usable_memory,
-        fidelity=text.listed([s.fidelity, *_widths(s)]),
+        fidelity=text.listed([s.fidelity, *filter(None, [calibration.basis(s)]), *_widths(s)]),
     )
     return text.plain(words)
 
