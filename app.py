@@ -15,6 +15,7 @@ from calc.words import say
 from pages.ui.frame import language, link, pinned, presentation, session, sidebar
 from pages.ui.frame.page import pages
 from pages.ui.report import download, present
+from pages.ui.writing import tables
 
 # Each has a folder in pages/ui and a file in pages; the report and the slides follow this order.
 PAGES = (
@@ -35,6 +36,13 @@ PAGES = (
 )
 
 STYLE = Path(__file__).parent / "pages" / "ui" / "frame" / "frame.css"
+NAME = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 190 24" fill="none" stroke-width="2.5">'
+    '<title>Inference Ledger</title><path d="M1 21h20" stroke="#8a919b"/>'
+    '<path d="M1 16 10 7h11" stroke="#2f7fc1"/><text x="30" y="18" font-size="17" '
+    'font-weight="600" font-family="sans-serif" fill="#2f7fc1">'
+    "Inference Ledger</text></svg>"
+)
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke-width="2">'
     '<path d="M1 15h14" stroke="#8a919b"/><path d="M1 12 8 5h7" stroke="#0072B2"/></svg>'
@@ -46,6 +54,7 @@ st.set_page_config(
     page_title="Inference Ledger", page_icon=ICON, layout="wide", initial_sidebar_state=344
 )
 st.html(STYLE)
+st.logo(NAME, size="large", icon_image=ICON)
 offered = pages(PAGES)
 entries = {
     page.name: st.Page(
@@ -65,6 +74,7 @@ with st.sidebar, st.container(horizontal=True):
     link.option(presentation.VIEW)
 link.keep([switch for page in offered for switch in page.switched])
 chosen = scenario.build(values, catalogues)
+st.set_page_config(page_title=tables.tab_title(say(shown.title), chosen))
 if present.wanted():
     present.show(chosen, offered)
 else:

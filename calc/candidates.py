@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,17 @@ class LayoutRow:
     max_batch: int
     fits: bool
     best: bool
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it sets of a scenario, plain values by field name."""
+        return {
+            "tensor_parallel": self.tp,
+            "attention_dp": self.dp,
+            "expert_parallel": self.ep,
+            "pipeline": self.pp,
+            "kv_sharding": self.kv_sharding,
+        }
 
 
 def layouts(scenario: Scenario) -> list[LayoutRow]:

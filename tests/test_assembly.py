@@ -63,7 +63,10 @@ ALONE = """
 import streamlit as st
 from pages_app import PAGES, asked
 from pages.ui.frame import draw
+from pages.ui.frame.page import ROOT
 
+# What links between pages look for.
+st.navigation([st.Page(ROOT / "pages" / f"{name}.py") for name in PAGES], position="hidden")
 page = PAGES[st.session_state.page]
 view = page.view(asked(**st.session_state.query), st.session_state)
 draw.parts_of(page)[st.session_state.part](view)

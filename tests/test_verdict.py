@@ -59,17 +59,18 @@ def test_the_largest_term_is_named_with_its_share(s: Scenario, largest: str) -> 
     charged = {name: float(term) for name, term in step.charged().items()}
     assert max(charged, key=charged.__getitem__) == largest
     share = text.percent(charged[largest] / sum(charged.values()))
-    assert f"**{text.si(float(step.total), 's')}**, {share} of it {SAID[largest]}" in sentence
+    assert f"{text.si(float(step.total), 's')}**, {share} of it {SAID[largest]}" in sentence
+    assert ("**at least" in sentence) == (s.fidelity == "bound")
     assert [words for words in SAID.values() if words in sentence] == [SAID[largest]]
 
 
 @pytest.mark.parametrize("s", [s for s, _ in REGIMES.values()], ids=REGIMES)
 def test_which_side_binds_the_linear_layers(s: Scenario) -> None:
     step, sentence = decode.step_time(s), said(s)
-    at = re.search(r"(up to|beyond) batch ([\d,]+)", sentence)
+    at = re.search(r"(Up to|Beyond) batch ([\d,]+)", sentence)
     limit = int(at[2].replace(",", "")) if at else 0
     bound = bool(step.linear_compute > step.weight_read)
-    assert ("are compute-bound" in sentence) == bound == (s.batch > limit)
+    assert ("wait for memory" not in sentence) == bound == (s.batch > limit)
     assert ("at any batch" in sentence) == (limit == 0)
 
 

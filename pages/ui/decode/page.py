@@ -11,12 +11,13 @@ from calc.explain import EXPLANATIONS, bounds
 from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.decode import levers, operator_figures, tables, words
+from pages.ui.decode import start as first
 from pages.ui.decode.view import MEASURED, METRICS, SCALE, SCALES, DecodeView, by_batch, by_context
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section
 from pages.ui.frame.switches import Switch
-from pages.ui.writing import explained, fit, published, text
+from pages.ui.writing import better_layout, explained, fit, published, text
 from pages.ui.writing import tables as shared
 
 QUESTION = marked("How long is one decode step?")
@@ -30,7 +31,17 @@ def verdict(view: DecodeView) -> str:
 def head(view: DecodeView) -> None:
     """The answer, what to know beside it, and its figures."""
     draw.head(verdict(view), words.caveats(view.scenario, view.step))
-    draw.metrics(METRICS, view)
+    draw.metrics(METRICS, view, words.beside(view.scenario))
+
+
+def start(view: DecodeView) -> None:
+    """Ways into the other pages, and examples."""
+    first.section()
+
+
+def layout(view: DecodeView) -> None:
+    """A better layout, if there is one."""
+    better_layout.section(view.scenario, float(view.step.total))
 
 
 def step_time(view: DecodeView) -> Shown:
@@ -158,12 +169,16 @@ PAGE = Page(
     groups=sidebar.COMMON,
     parts={
         "head": head,
+        "layout": layout,
+        "start": start,
         "charts": charts,
         "scale": scale,
         "details": details,
         "levers": pulled,
     },
     controls="scale",
+    last="layout",
+    lead=marked("How fast, how many users, what cost: any LLM on any chip."),
     switches=(
         Switch(SCALE, "scale", SCALES[0], SCALES),
         Switch(levers.AIM, "aim", levers.FIRST_AIM, tuple(AIMS)),

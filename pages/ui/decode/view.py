@@ -139,13 +139,14 @@ class DecodeView(View):
         return scrubber.Frame(charts, list(written.row(METRICS, self).values()))
 
 
+# The three answers first: how fast, how many, what cost.
 METRICS: Metrics[DecodeView] = {
     "step_time": lambda view: float(view.step.total),
+    "max_batch": lambda view: view.largest,
+    "usd_per_million_tokens": lambda view: float(cost.per_million_tokens(view.scenario, view.step)),
     "throughput": lambda view: float(view.step.throughput),
     "throughput_per_chip": lambda view: float(view.step.throughput_per_chip),
     "compute_bound_batch": lambda view: view.crossing,
-    "max_batch": lambda view: view.largest,
-    "usd_per_million_tokens": lambda view: float(cost.per_million_tokens(view.scenario, view.step)),
 }
 
 

@@ -30,8 +30,9 @@ def verdict(
         return text.sentences(unknown, fit.fit(scenario, max_batch))
     charged = {name: float(term) for name, term in step.charged().items()}
     largest = max(charged, key=charged.__getitem__)
+    time = text.si(float(step.total), "s")
     told = {
-        "time": published.least(scenario, text.si(float(step.total), "s")),
+        "time": least(scenario, time),
         "share": text.percent(charged[largest] / float(step.total)),
         "spent_on": say(_SPENT_ON[largest]),
     }
@@ -43,23 +44,45 @@ def verdict(
     missing = known.unknown(scenario)
     crossing = 0 if math.isnan(compute_bound_from) else math.floor(compute_bound_from)
     if missing.rates:
-        side = say("reading alone: what multiplying adds is not known")
+        side = say("This is reading alone: what multiplying adds is not known.")
     elif missing.bandwidth:
-        side = say("multiplying alone: what reading adds is not known")
+        side = say("This is multiplying alone: what reading adds is not known.")
     elif not bool(step.compute_bound):
-        side = say("the linear layers stay memory-bound up to batch {n:,}", n=crossing)
-    elif crossing:
         side = say(
-            "the linear layers are compute-bound, as they are beyond batch {n:,}", n=crossing
+            "Up to batch {n:,} the matrix products wait for memory; beyond it, for compute.",
+            n=crossing,
         )
+    elif crossing:
+        side = say("Beyond batch {n:,} the matrix products wait for compute.", n=crossing)
     else:
-        side = say("the linear layers are compute-bound at any batch")
+        side = say("The matrix products wait for compute at any batch.")
     if scenario.fidelity != "bound":
         textbook = float(decode.step_time(replace(scenario, fidelity="bound")).total)
         took = say(
             "{statement} (textbook bound: {time})", statement=took, time=text.si(textbook, "s")
         )
-    return text.sentences(text.sentence(took, side), fit.fit(scenario, max_batch))
+    holds = fit.fit(scenario, max_batch)
+    if scenario.batch > max_batch:
+        return text.sentences(holds, text.sentence(took), side)
+    return text.sentences(text.sentence(took), side, holds)
+
+
+def least(scenario: Scenario, time: str) -> str:
+    """A time as far as it is known: the bound is never more than the least."""
+    if scenario.fidelity == "bound":
+        return say("at least {figure}", figure=time)
+    return published.least(scenario, time)
+
+
+def beside(scenario: Scenario) -> dict[str, str]:
+    """What stands under the three answers, by their ids."""
+    s = scenario
+    return {
+        "step_time": say("at least, per token") if s.fidelity == "bound" else say("per token"),
+        "max_batch": text.plural(s.context, marked("of {n} token"),
+                                 marked("of {n} tokens each")),
+        "usd_per_million_tokens": say("at batch {n:,}", n=s.batch),
+    }  # fmt: skip
 
 
 def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:

@@ -15,8 +15,11 @@ from pages.ui.frame import link, session, tabs
 from pages.ui.frame.page import Metrics, Page, Part, V
 from pages.ui.writing import explained, hosted, published, tables, text, written
 
+# Of the product, the same in every language.
+NAME = "Inference Ledger"
+
 _TABS, _EXPLANATIONS = "tabs", "explanations"
-_CARD_HEIGHT = 82
+_CARD_HEIGHT, _LINE_HEIGHT = 82, 20
 
 
 def page(shown: Page[V]) -> None:
@@ -31,7 +34,7 @@ def page(shown: Page[V]) -> None:
     parts = parts_of(shown)
     places = {name: st.container() for name in parts}
     unfinished = False
-    for name in sorted(parts, key=lambda name: name != shown.controls):
+    for name in sorted(parts, key=lambda name: (name == shown.last, name != shown.controls)):
         with places[name]:
             unfinished |= bool(parts[name](view))
     if unfinished:
@@ -50,6 +53,8 @@ def parts_of(shown: Page[V]) -> Mapping[str, Part[V]]:
 
 def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> None:
     """The title, the scenario in one line, what stands beside, and what a link got wrong."""
+    if shown.lead:
+        st.markdown(f"**{NAME}** · {say(shown.lead)}")
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
@@ -89,17 +94,21 @@ def notes(said: Iterable[str]) -> None:
             st.caption("  \n".join(lines))
 
 
-def metrics(shown: Metrics[V], view: V) -> None:
+def metrics(shown: Metrics[V], view: V, beneath: Mapping[str, str] | None = None) -> None:
     """A row of figures by the ids of their explanations; what has none cannot be shown.
 
-    Each card opens its formula.
+    Each card opens its formula. What is said `beneath` some goes by the same ids.
     """
     figures = written.row(shown, view)
+    height = _CARD_HEIGHT + (_LINE_HEIGHT if beneath else 0)
     with _row_of_cards(len(figures)):
         for id, words in figures.items():
-            with _card(id):
+            with _card(id, height):
                 label = say(EXPLANATIONS[id].label)
-                st.metric(label, text.on_card(words), border=True)
+                st.metric(
+                    label, text.on_card(words), (beneath or {}).get(id), border=True,
+                    delta_color="off", delta_arrow="off", height="stretch",
+                )  # fmt: skip
                 explained.beneath(id, label, view.scenario)
 
 
@@ -116,6 +125,6 @@ def _row_of_cards(number: int) -> AbstractContextManager[object]:
     return st.grid(number, min_column_width=128)
 
 
-def _card(name: str) -> AbstractContextManager[object]:
+def _card(name: str, height: int = _CARD_HEIGHT) -> AbstractContextManager[object]:
     # Held from the first paint on; frame.css lays what opens the formula over it.
-    return st.container(key=f"card-{name}", height=_CARD_HEIGHT, border=False)
+    return st.container(key=f"card-{name}", height=height, border=False)

@@ -130,6 +130,10 @@ class Page(Generic[V]):
     controls : str
         The part with the page's own controls, which is drawn first wherever it stands: the others
         look at what they hold.
+    last : str
+        The part that is drawn last wherever it stands: it takes longer than the others.
+    lead : str
+        What the product is, above the question of its first page, marked for translation.
     tabs : mapping
         Below the parts, by their labels, marked for translation; only an open one is drawn.
     metrics : mapping
@@ -157,6 +161,8 @@ class Page(Generic[V]):
     unfolded: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     controls: str = ""
+    last: str = ""
+    lead: str = ""
     tabs: Mapping[str, Part[V]] = field(default_factory=dict)
     metrics: Metrics[V] = field(default_factory=dict)
     explained: tuple[str, ...] = ()

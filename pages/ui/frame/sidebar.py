@@ -238,26 +238,28 @@ def _suggest(picked: str) -> None:
 def _choice(field: Choice, offered: Catalogues) -> str:
     """A pick from a catalogue: formats from a list, models and chips from a box to search in."""
     ids = field.ids(offered)
-    searched = field.catalogue != "formats" and not renderer.STOCK
-    # What is bound writes into the link what it shows: ids, which nobody searches by.
-    with (
-        st.container(key=f"bound-{field.key}", height=1, border=False)
-        if searched
-        else nullcontext()
-    ):
-        now: str = st.selectbox(
-            say(field.label),
-            ids,
-            index=ids.index(field.default),
-            key=field.key,
-            help=say(field.help),
-            bind="query-params",
-            on_change=_suggest,
-            args=(field.name,),
-        )
-    if searched:
+    if field.catalogue == "formats" or renderer.STOCK:
+        return _list(field, ids)
+    with st.container(gap=None):
+        # What is bound writes into the link what it shows: ids, which nobody searches by.
+        with st.container(key=f"bound-{field.key}", height=1, border=False):
+            now = _list(field, ids)
         picker.picker(field, offered, now, partial(_pick, field))
     return now
+
+
+def _list(field: Choice, ids: list[str]) -> str:
+    chosen: str = st.selectbox(
+        say(field.label),
+        ids,
+        index=ids.index(field.default),
+        key=field.key,
+        help=say(field.help),
+        bind="query-params",
+        on_change=_suggest,
+        args=(field.name,),
+    )
+    return chosen
 
 
 def _pick(field: Choice, id: str) -> None:

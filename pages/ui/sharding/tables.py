@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import streamlit as st
 
@@ -132,7 +131,7 @@ def layouts(scenario: Scenario) -> None:
     if not rows:
         st.caption(say("No width that divides these chips is legal for the model."))
         return
-    now = _own(scenario)
+    now, timed = _own(scenario), sharding.with_links(scenario).fidelity
     row_choice.table(
         "layouts",
         {
@@ -149,7 +148,7 @@ def layouts(scenario: Scenario) -> None:
             say("Largest batch"): [row.max_batch for row in rows],
             say("Fits"): [row.fits for row in rows],
         },
-        lambda chosen: _settings(scenario, rows[chosen]),
+        lambda chosen: {**rows[chosen].settings, "fidelity": timed},
         column_config=sortable.formats(
             {
                 say("Step (ms)"): "%.4g",
@@ -180,10 +179,3 @@ def _own(scenario: Scenario) -> Widths:
 def _mark(row: candidates.LayoutRow, now: bool) -> str:
     marks = ((say("best"), row.best), (say("now"), now))
     return text.listed(word for word, is_so in marks if is_so)
-
-
-def _settings(scenario: Scenario, row: candidates.LayoutRow) -> dict[str, Any]:
-    """What a layout sets in the sidebar."""
-    names = ("tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "kv_sharding")
-    timed = sharding.with_links(scenario).fidelity
-    return {**dict(zip(names, _widths(row), strict=True)), "fidelity": timed}

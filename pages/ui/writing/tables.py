@@ -35,6 +35,13 @@ def summary(scenario: Scenario) -> str:
     return text.plain(words)
 
 
+def tab_title(page: str, scenario: Scenario) -> str:
+    """What the browser's tab, a bookmark and the history call a page of a scenario."""
+    s = scenario
+    return say("{page}: {model} on {n:,} × {chip}", page=page, model=s.model.name, n=s.n_chips,
+               chip=s.chip.name)  # fmt: skip
+
+
 def _widths(s: Scenario) -> list[str]:
     """The layout, where it matters."""
     if s.fidelity == "bound":
