@@ -144,12 +144,12 @@ def compact_model(text: str) -> str:
 
 
 def chip(text: str) -> Chip:
-    """A chip from ``{"name", "memory", "bandwidth", "peaks": {…}, "link", "price"}`` in SI units.
+    """A chip from a name, memory, bandwidth, peaks by rate, link, price and power, in SI units.
 
     Raises
     ------
     CustomError
-        If a figure is missing or implausible; peaks, link and price may be absent.
+        If a figure is missing or implausible; peaks, link, price and power may be absent.
     """
     content = _object(text)
     peaks = content.get("peaks", {})
@@ -168,6 +168,7 @@ def chip(text: str) -> Chip:
         peaks={rate: _number(peaks, rate, *PLAUSIBLE["peak"]) for rate in peaks},
         link_one_way=link,
         price=None if math.isnan(price) else Price(price, say("given with the chip")),
+        power=_number(content, "power", *PLAUSIBLE["power"], default=math.nan),
         sources={},
         notes=(say("Figures as given by whoever made the link."),),
     )

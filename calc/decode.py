@@ -240,6 +240,12 @@ class Frontier:
         fits = step.batch <= max_batch
         return cls(step.batch, step.total, step.throughput_per_chip, fits)
 
+    def of_batches(self, kept: NDArray[np.bool_]) -> Frontier:
+        """Its points at some of the batches."""
+        return Frontier(
+            self.batch[kept], self.latency[kept], self.throughput_per_chip[kept], self.fits[kept]
+        )
+
 
 def frontier(scenario: Scenario, batch: ArrayLike) -> Frontier:
     """The latency/throughput frontier of a scenario over given batches (Pope et al. 2022)."""

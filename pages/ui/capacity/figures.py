@@ -18,7 +18,9 @@ Array = NDArray[np.float64]
 def resident(ledger: memory.Ledger, n_chips: int) -> kit.Chart:
     """What fills the memory of all chips, and of one, as bars with a figure in each part."""
     parts = {name: size for name, size in ledger.parts().items() if size > 0}
-    rows = {say("all {n:,} chips", n=n_chips): 1.0, say("one chip"): 1.0 / n_chips}
+    rows = {say("one chip"): 1.0 / n_chips}
+    if n_chips > 1:
+        rows = {say("all {n:,} chips", n=n_chips): 1.0, **rows}
     used = sum(parts.values())
     data = []
     for name, size in parts.items():

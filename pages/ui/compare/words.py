@@ -80,6 +80,63 @@ def verdict(
     contenders: Sequence[Contender], figures: Sequence[Mapping[str, float]], baseline: int
 ) -> str:
     """Who is fastest, who yields most per chip and who is cheapest, against the baseline."""
+    compared = _one_leads(contenders, figures) or _each_leads(contenders, figures, baseline)
+    misfits = [
+        _name(contenders, i)
+        for i, (one, own) in enumerate(zip(contenders, figures, strict=True))
+        if one.scenario.batch > own["max_batch"]
+    ]
+    bounds = [_name(contenders, i) for i, one in enumerate(contenders)
+              if known.bounded(one.scenario)]  # fmt: skip
+    return text.sentences(
+        say("{statements}.", statements=compared) if compared else "",
+        say(
+            "Not ranked, since a figure of the chip is not published and only bounds are known: "
+            "{names}.",
+            names=text.listed(bounds),
+        )
+        if bounds
+        else "",
+        say("**Does not fit**: {names}.", names=text.listed(misfits)) if misfits else "",
+    )
+
+
+_ANSWERS = ("step_time", "throughput_per_chip", "usd_per_million_tokens")
+
+
+def _one_leads(contenders: Sequence[Contender], figures: Sequence[Mapping[str, float]]) -> str:
+    """That one is best in all, and how much slower the others are; empty if it is not so."""
+    better = {one.id: one.better for one in compare.MEASURES}
+    if any(known.bounded(one.scenario) for one in contenders) or len(contenders) < 2:
+        return ""
+    if not all(math.isfinite(own[id]) for own in figures for id in _ANSWERS):
+        return ""
+    best = max(range(len(figures)), key=lambda i: better["step_time"] * figures[i]["step_time"])
+    ahead = all(
+        better[id] * figures[best][id] > better[id] * own[id] * (1 + better[id] * 1e-9)
+        for id in _ANSWERS
+        for own in figures
+        if own is not figures[best]
+    )
+    if not ahead:
+        return ""
+    time = figures[best]["step_time"]
+    others = (
+        f"{_name(contenders, i)} {text.change(own['step_time'], time)}"
+        for i, own in enumerate(figures)
+        if i != best
+    )
+    return say(
+        "**{name}** is fastest ({time}), yields most per chip and is cheapest; step time of the "
+        "others: {others}",
+        name=_name(contenders, best), time=text.si(time, "s"), others=text.listed(others),
+    )  # fmt: skip
+
+
+def _each_leads(
+    contenders: Sequence[Contender], figures: Sequence[Mapping[str, float]], baseline: int
+) -> str:
+    """Who leads in each, against the baseline."""
     said = []
     for id, alone, shared in (
         ("step_time", say("{names} has the shortest step, {value}{change}"),
@@ -117,25 +174,7 @@ def verdict(
                 change=beside,
             )
         )
-    misfits = [
-        _name(contenders, i)
-        for i, (one, own) in enumerate(zip(contenders, figures, strict=True))
-        if one.scenario.batch > own["max_batch"]
-    ]
-    bounds = [_name(contenders, i) for i, one in enumerate(contenders)
-              if known.bounded(one.scenario)]  # fmt: skip
-    compared = text.clauses(said)
-    return text.sentences(
-        say("{statements}.", statements=compared) if compared else "",
-        say(
-            "Not ranked, since a figure of the chip is not published and only bounds are known: "
-            "{names}.",
-            names=text.listed(bounds),
-        )
-        if bounds
-        else "",
-        say("**Does not fit**: {names}.", names=text.listed(misfits)) if misfits else "",
-    )
+    return text.clauses(said)
 
 
 def _name(contenders: Sequence[Contender], i: int) -> str:

@@ -292,7 +292,8 @@ def _bar(title: str, parts: dict[str, float], unit: str) -> list[Dict]:
     """A stacked bar below the plot, as rectangles: bar traces would cost a second pair of axes."""
     whole = sum(part for part in parts.values() if part > 0)
     low, high = _BAR
-    drawn = [kit.box(0, 1, high, high + 0.06, label=title, align="top left")]
+    drawn: list[Dict] = []
+    unnamed: list[str] = []
     start = 0.0
     for name, part in parts.items():
         if not part > 0:
@@ -302,13 +303,18 @@ def _bar(title: str, parts: dict[str, float], unit: str) -> list[Dict]:
         figure, room = text.si(part, unit), part / whole - 0.03
         whole_words = f"{say(look.label)} {figure}"
         fitting = [w for w in (whole_words, figure) if 0.017 * text.width(w) < room]
+        if fitting[:1] != [whole_words]:
+            # Beside the title, where there is room for a name.
+            named = whole_words if not fitting else say(look.label)
+            unnamed.append(kit.key(named, look.colour, "■"))
         # Free space is nearly the page's own colour: its text takes the theme's.
         on = {"weight_read": "#ffffff", "weights": "#ffffff", "free": None}.get(name, "#171c26")
         drawn.append(
             kit.box(start, end, low, high, fill=look.colour, label="".join(fitting[:1]), ink=on)
         )
         start = end
-    return drawn
+    words = "   ".join([title, *unnamed])
+    return [kit.box(0, 1, high, high + 0.06, label=words, align="top left"), *drawn]
 
 
 def _apart(values: NDArray[np.float64], one: int, other: int) -> float:

@@ -130,7 +130,7 @@ def _table(scenario: Scenario, pulled: Sequence[Lever], aim: Aim) -> None:
             _change(each.value(outcome), each.value(lever.before)) for lever, outcome in shown
         ]
         config[say(heading)] = st.column_config.NumberColumn(
-            format="%+.3g", help=say(meaning), width=66
+            format="%+.3g", help=say(meaning), width=84
         )
     for each in aims:
         _, _, heading, scale, form = _COLUMNS[each.figure]

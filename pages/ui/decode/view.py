@@ -117,7 +117,7 @@ class DecodeView(View):
         """Throughput against latency."""
         bound = self.sweep.bound
         drawn = figures.frontier(
-            Frontier.of(self.sweep.step, self.largest),
+            self.smooth(Frontier.of(self.sweep.step, self.largest)),
             self.step,
             self.ledger,
             bound=Frontier.of(bound, self.largest) if bound else None,
@@ -132,6 +132,11 @@ class DecodeView(View):
         """Batch and time of what was measured [sequence, s]."""
         rows = self.measured
         return np.array([row.batch for row in rows]), np.array([row.seconds for row in rows])
+
+    def smooth(self, curve: Frontier) -> Frontier:
+        """The batches that all groups of a layout share alike: others wait for the fullest."""
+        groups = 1 if self.scenario.fidelity == "bound" else self.scenario.attention_dp
+        return curve.of_batches(curve.batch % groups == 0) if groups > 1 else curve
 
     def frame(self) -> scrubber.Frame:
         """What moves."""

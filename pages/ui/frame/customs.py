@@ -110,6 +110,7 @@ def _use_chip() -> None:
         "peaks": peaks,
         **({"link": 1e9 * given["hw-link"]} if given["hw-link"] else {}),
         **({"price": given["hw-price"]} if given["hw-price"] else {}),
+        **({"power": given["hw-power"]} if given["hw-power"] else {}),
     }
     packed = custom.pack(content)
     try:
@@ -120,6 +121,9 @@ def _use_chip() -> None:
     given[_CHIP_PROBLEM] = ""
     given["hw"] = packed
     given["chip"] = custom.ID
+    if peaks and given.get("c") not in peaks:
+        # A chip of one's own computes in what its rate was given for.
+        given["c"] = next(iter(peaks))
 
 
 def _problem(key: str, message: str, **values: str) -> None:
@@ -181,6 +185,7 @@ def _model_fields() -> None:
         persist_state="session",
         help=say("As Hugging Face models carry it. Leaving the box reads it."),
     )
+    st.button(say("Use this configuration"), on_click=_use_pasted)
     st.file_uploader(say("or upload it"), type="json", key="cfg-uploaded", on_change=_use_uploaded)
     _problem(
         _MODEL_PROBLEM,
@@ -232,6 +237,7 @@ _FIGURES = (
     ("hw-fp4", "fp4 (TFLOP/s)", 1e6, 0.0),
     ("hw-link", marked("Link, one way (GB/s)"), 1e5, 0.0),
     ("hw-price", marked("USD per hour"), 1e4, 0.0),
+    ("hw-power", marked("Power (W)"), 1e5, 0.0),
 )
 
 

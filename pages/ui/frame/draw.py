@@ -8,12 +8,13 @@ from functools import partial
 
 import streamlit as st
 
-from calc import calibration
+from calc import Scenario, calibration, known
 from calc.explain import EXPLANATIONS
 from calc.words import say
-from pages.ui.frame import link, session, tabs
+from pages.ui.frame import link, session, sidebar, tabs
 from pages.ui.frame.page import Metrics, Page, Part, V
 from pages.ui.writing import explained, hosted, published, tables, text, written
+from presets import formats
 
 # Of the product, the same in every language.
 NAME = "Inference Ledger"
@@ -63,16 +64,30 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
             for control in beside:
                 control()
     st.caption(tables.summary(view.scenario))
+    both = "prompt" in sidebar.fields(shown.groups) - set(shown.unused)
     notes(
         [
             published.taken(view.scenario),
             hosted.told(view.scenario),
+            published.lengths(view.scenario) if both else "",
             text.plain(calibration.no_class(view.scenario)),
         ]
     )
+    _rated(view.scenario)
     # Places of their own, so that charts below stay the same when something is said here or not.
     with st.container():
         link.notices()
+
+
+def _rated(scenario: Scenario) -> None:
+    """A button for the format whose rate is known, where that of the chosen one is not."""
+    known_one = known.offered(scenario, formats) if known.unknown(scenario).rates else None
+    if known_one is None:
+        return
+    st.button(
+        say("Use {format} compute", format=known_one.id), key="use-known-rate",
+        on_click=sidebar.use, args=({"compute_format": known_one.id},),
+    )  # fmt: skip
 
 
 def _explanations(shown: Page[V], view: V) -> None:
@@ -80,9 +95,12 @@ def _explanations(shown: Page[V], view: V) -> None:
     explained.section(view.scenario, own, key=shown.name)
 
 
-def head(verdict: str, noted: Iterable[str] = ()) -> None:
-    """The sentence that answers the question, and what to know beside it."""
-    st.markdown(verdict)
+def head(verdict: str, noted: Iterable[str] = (), failure: str = "") -> None:
+    """The sentence that answers the question, and what to know beside it.
+
+    A `failure`, such as that it does not fit, goes first: without it the answer is none.
+    """
+    st.markdown(text.sentences(failure, verdict))
     notes(noted)
 
 

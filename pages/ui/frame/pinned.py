@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import streamlit as st
 
 from calc import Scenario, known, link, pins
 from calc import scenario as scenarios
+from calc.fields import Choice, Field
 from calc.pins import Pin
 from calc.words import say
 from pages.ui.frame import sidebar
@@ -46,8 +47,13 @@ def given() -> list[Pin]:
 
 def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
     """The sidebar's scenario and the pinned ones, and what of the pins could not be used."""
-    found = [Contender(pins.fitting(say("now"), given()), known.least(scenario), widget_values())]
-    said = []
+    found = []
+    said: list[str] = []
+    listed = given()
+    # What is pinned already needs no second line, unless there would be no other.
+    if len(listed) < 2 or _query() not in [pin.query for pin in listed]:
+        name = pins.fitting(say("now"), listed)
+        found.append(Contender(name, known.least(scenario), widget_values()))
     for pin in given():
         values, problems = of_pin(pin)
         name = text.plain(pin.name)
@@ -91,21 +97,44 @@ def control() -> None:
 
 
 def suggestion() -> str:
-    """A name for the sidebar's scenario: what tells it from the defaults, as links write it."""
+    """A name for the sidebar's scenario: what tells it from those that are pinned.
+
+    From the defaults, where nothing is pinned; its model and machine, where nothing differs.
+    """
     values = widget_values()
-    told = ("model", "n_chips", "chip", "weight_format")
-    other = [
-        f"{field.key}={link.dump_value(field, values[field.name])}"
+    others = [of_pin(pin)[0] for pin in given()]
+    parts = [
+        _part(field, values)
         for field in SETTINGS
-        if field.name not in told and values[field.name] != field.absent
+        if any(values[field.name] != other[field.name] for other in others)
+        or (not others and (values[field.name] != field.absent or field.name in _ALWAYS))
     ]
-    machine = f"{values['n_chips']}×{values['chip']}"
-    name = " ".join([values["model"], machine, values["weight_format"]])[: pins.LONGEST_NAME]
-    for part in other:
+    name = ""
+    for part in parts or [_part(_BY_NAME[name], values) for name in _ALWAYS]:
+        longer = f"{name}, {part}" if name else part
         # Whole, or not at all.
-        if len(name) + 1 + len(part) <= pins.LONGEST_NAME:
-            name += f" {part}"
+        if len(longer) <= pins.LONGEST_NAME:
+            name = longer
     return name
+
+
+_BY_NAME = {field.name: field for field in SETTINGS}
+# Told where there is nothing to be told apart from.
+_ALWAYS = ("model", "chip", "n_chips")
+_USES = {"weight_format": "weights", "kv_format": "KV", "compute_format": "compute"}
+
+
+def _part(field: Field, values: Mapping[str, Any]) -> str:
+    """One setting as a name says it: by what it is called, else as links write it."""
+    value = values[field.name]
+    if isinstance(field, Choice) and field.catalogue != "formats":
+        item = PRESETS[field.catalogue].get(value)
+        return str(item.name if item else value)
+    if field.name == "n_chips":
+        return f"{value} chips" if value != 1 else "1 chip"
+    if field.name in _USES:
+        return f"{value} {_USES[field.name]}"
+    return f"{field.key}={link.dump_value(field, value)}"
 
 
 def add(name: str = "", **other: Any) -> None:

@@ -177,6 +177,8 @@ def _logarithmic(field: Quantity) -> int:
             key=field.key,
             help=say(field.help),
             bind="query-params",
+            on_change=_follow,
+            args=(field.name,),
         )
         st.session_state[exact] = value + UNSEEN
         st.number_input(
@@ -198,6 +200,22 @@ def _use_exact(field: Quantity, exact: str) -> None:
     given = st.session_state[exact]
     if given % 1 != UNSEEN:
         st.session_state[field.key] = int(given)
+        _follow(field.name)
+
+
+# What requests were long when the controls were drawn last.
+_REQUEST = "_request"
+
+
+def _follow(moved: str) -> None:
+    """Keep context at the end of a request while it is there, or nobody has set it."""
+    prompt, output, context = (FIELDS[name] for name in ("prompt", "output", "context"))
+    if moved not in (prompt.name, output.name):
+        return
+    held = st.session_state.get(context.key, context.default)
+    if held in (context.default, st.session_state.get(_REQUEST)):
+        length = sum(st.session_state.get(one.key, one.default) for one in (prompt, output))
+        use({context.name: length})
 
 
 def use_batch(batch: float) -> None:
@@ -295,6 +313,8 @@ def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> An
             key=field.key,
             help=_help(field),
             bind="query-params",
+            on_change=_follow,
+            args=(field.name,),
         )
     if field.whole and field.low > 0:
         return _logarithmic(field)
@@ -372,6 +392,7 @@ def controls(
             with st.container():
                 idle = group in FINE and values["fidelity"] == "bound" and "fidelity" in used
                 values |= _folded(group, rows, used, offered, values, group in unfolded, idle)
+    st.session_state[_REQUEST] = values["prompt"] + values["output"]
     return values
 
 

@@ -85,15 +85,22 @@ def context(view: KvCacheView) -> Shown:
 def charts(view: KvCacheView) -> None:
     """The scrubber, what each kind caches of a token, and how it grows."""
     scrubber.show("kv_cache-scrub", [by_context(view)])
-    kv = view.scenario.kv_format
-    sizes = {name: variant.kv_bytes_per_token(kv) for name, variant in view.compared.items()}
-    named = {name: text.kibibytes(size) for name, size in sizes.items()}
+    s = view.scenario
+    sizes = {
+        name: text.GIGA * float(variant.kv_bytes(s.context, s.kv_format))
+        for name, variant in view.compared.items()
+    }
+    named = {name: text.si(size / text.GIGA, "B") for name, size in sizes.items()}
     with st.grid(2, min_column_width=400):
         kit.show(
-            figures.bars(sizes, named, say("KV cache per token, {format} (bytes)", format=kv.id)),
+            figures.bars(
+                sizes,
+                named,
+                say("KV cache of {n:,} tokens, {format} (GB)", n=s.context, format=s.kv_format.id),
+            ),
             key="kv-variants",
             alt=say(
-                "KV cache per token of each attention kind: {kinds}",
+                "KV cache per sequence of each attention kind: {kinds}",
                 kinds=text.listed(f"{name} {size}" for name, size in named.items()),
             ),
         )

@@ -22,7 +22,7 @@ def verdict(view: PrefillView) -> str:
 
 def head(view: PrefillView) -> None:
     """The answer, what to know beside it, and its figures."""
-    draw.head(verdict(view), [fit.misfit(view.scenario), *words.caveats(view.scenario)])
+    draw.head(verdict(view), words.caveats(view.scenario), fit.misfit(view.scenario))
     draw.metrics(METRICS, view)
 
 

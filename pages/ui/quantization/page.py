@@ -44,7 +44,7 @@ def verdict(view: QuantizationView) -> str:
 
 def head(view: QuantizationView) -> None:
     """The answer, and whether it fits."""
-    draw.head(verdict(view), [fit.misfit(view.scenario)])
+    draw.head(verdict(view), failure=fit.misfit(view.scenario))
 
 
 def charts(view: QuantizationView) -> None:

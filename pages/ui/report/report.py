@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import numpy as np
 from markdown_it import MarkdownIt
 from plotly.offline import get_plotlyjs
 
@@ -62,17 +63,15 @@ def html(scenario: Scenario, values: Mapping[str, object], seen: Seen, url: str,
 
 
 def sections(scenario: Scenario, values: Mapping[str, object], seen: Seen) -> list[Section]:
-    """All parts in reading order: the verdict, what was set, all else, what is to be filled in."""
-    first, *others = (part for page, view in seen for part in page.reported(view))
+    """All parts in reading order: answers and charts, what was set, what is to be filled in."""
     note = say("What differs from the defaults is set in bold.")
     return [
-        first,
+        *(part for page, view in seen for part in page.reported(view)),
         Section(
             say("Scenario"),
             [one for one in (published.taken(scenario), note) if one],
             settings(SETTINGS, values),
         ),
-        *others,
         Section(
             say("Before it is deployed"),
             [say("What has to be fixed before services are compared; blanks are yours to fill.")],
@@ -89,10 +88,12 @@ def sweep(s: Scenario) -> str:
     batch = decode.batch_sweep(end, [largest, s.batch])
     step = decode.step_time(s, batch=batch)
     terms = step.charged()
+    hidden = {name: getattr(step, name) - term for name, term in terms.items()}
     columns = {
         "batch (sequences)": batch,
         ("step_time, at least (s)" if known.bounded(s) else "step_time (s)"): step.total,
         **{f"{name} (s)": term for name, term in terms.items()},
+        **{f"{name}, hidden (s)": term for name, term in hidden.items() if np.any(term)},
         "throughput (token/s)": step.throughput,
         "throughput_per_chip (token/s)": step.throughput_per_chip,
         "usd_per_million_tokens (USD)": cost.per_million_tokens(s, step),

@@ -28,15 +28,14 @@ def _ticks(widths: Array) -> dict[float, str]:
     return {mark: f"{mark:,.0f}" for mark in (marks if len(marks) <= 11 else marks[::2])}
 
 
-def against_width(scenario: Scenario) -> kit.Chart:
-    """The decode step against the width when one group is all of the replica."""
-    widths, at = _widths(scenario), sharding.width(scenario)
+def against_width(scenario: Scenario, total: float) -> kit.Chart:
+    """The decode step against the chips of a replica that is one group, and this replica's."""
+    widths, n = _widths(scenario), scenario.n_chips
     swept = sharding.by_width(scenario, widths)
     sweep, bound = swept.step, swept.bound
-    own = float(sharding.by_width(scenario, at).step.total)
-    # A scenario of several groups or stages is another replica than those drawn.
-    here = (at, 1e3 * own, text.si(own, "s")) if at == scenario.n_chips else None
-    groups = [("x", at, say("groups of {n:,} here", n=at))] if here is None else []
+    label = text.si(total, "s")
+    if sharding.width(scenario) != n:
+        label = say("this layout {time}", time=label)
     return lines.chart(
         widths,
         {
@@ -47,11 +46,10 @@ def against_width(scenario: Scenario) -> kit.Chart:
             say("communication"): (1e3 * sweep.communication, _LOOKS["communication"]),
             say("bound"): (1e3 * bound, lines.BOUND),
         },
-        x_title=say("Tensor-parallel width (chips of the replica)"),
+        x_title=say("Chips of a replica (lines: all in one group)"),
         y_title=say("Time per step (ms)"),
         unit="ms",
-        now=here,
-        rules=groups,
+        now=(n, 1e3 * total, label),
         x_ticks=_ticks(widths),
         decades=3.2,
     )

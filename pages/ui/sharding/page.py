@@ -10,7 +10,7 @@ from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.sharding import figures, tables, words
 from pages.ui.sharding.view import METRICS, ShardingView
-from pages.ui.writing import text
+from pages.ui.writing import better_layout, text
 
 QUESTION = marked("How wide may it be sharded?")
 
@@ -26,12 +26,17 @@ def head(view: ShardingView) -> None:
     draw.metrics(METRICS, view)
 
 
+def better(view: ShardingView) -> None:
+    """A better layout, if there is one."""
+    better_layout.section(view.scenario, view.total)
+
+
 def by_width(view: ShardingView) -> Shown:
     """The step against the width of a group."""
     return Shown(
-        figures.against_width(view.scenario),
+        figures.against_width(view.scenario, view.total),
         say(
-            "Step time against tensor-parallel width; {time} in this layout.",
+            "Step time against the chips of a replica in one group; {time} in this layout.",
             time=text.si(view.total, "s"),
         ),
     )
@@ -110,7 +115,8 @@ PAGE = Page(
     groups=sidebar.COMMON,
     unfolded=(sidebar.LAYOUT,),
     unused=("fidelity",),
-    parts={"head": head, "charts": charts},
+    parts={"head": head, "better": better, "charts": charts},
+    last="better",
     tabs={
         marked("Layouts"): layouts,
         marked("Axes and rings"): axes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from calc import Scenario, speculative
-from calc.words import say
+from calc.words import marked, say
 from pages.ui.writing import text
 
 
@@ -37,9 +37,9 @@ def verdict(scenario: Scenario, cycle: speculative.Cycle, best: int, free: float
         else say("verification is free at no batch")
     )
     return say(
-        "Drafting {n} tokens at acceptance {acceptance:g} {effect} at batch {batch:,}; {longest}, "
+        "Drafting {tokens} at acceptance {acceptance:g} {effect} at batch {batch:,}; {longest}, "
         "and {verify}.",
-        n=s.n_draft,
+        tokens=text.plural(s.n_draft, marked("{n} token"), marked("{n} tokens")),
         acceptance=s.acceptance,
         effect=effect,
         batch=s.batch,

@@ -52,8 +52,8 @@ def seen(scenario: Scenario) -> str:
     printed = replace(s, chip=replace(chip, memory=chip.printed_memory))
     by = say("programs") if chip.memory_by == "runtime" else say("management tools")
     return say(
-        "Of each {chip} {who} see {gib:,.2f} GiB. The {gb:,.4g} GB that the maker prints would "
-        "hold {n:,} sequences.",
+        "Of each {chip} {who} see {gib:,.2f} GiB. With the {gb:,.4g} GB that the maker prints, the "
+        "largest batch would be {n:,}.",
         who=by,
         gib=chip.memory / 2**30,
         chip=text.plain(chip.name),

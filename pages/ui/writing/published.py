@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from calc import Model, Scenario, known
-from calc.words import say
+from calc import Model, Scenario, custom, known
+from calc.words import marked, say
 from pages.ui.writing import text
 from presets import formats
 
@@ -43,12 +43,18 @@ def without_time(scenario: Scenario, what: str) -> str:
     return text.sentences(say("{what} is not known here.", what=say(what)), taken(scenario))
 
 
+_NOT_PUBLISHED = marked("No dense {format} rate is published for {chip} (published: {rates}).")
+_NOT_GIVEN = marked("{chip} was given without a dense {format} rate (given: {rates}).")
+
+
 def _rates(scenario: Scenario, missing: known.Unknown) -> str:
     """That rates are missing, which there are, and the nearest format that has one."""
     if not missing.rates:
         return ""
+    # Of one's own chip nothing is published.
+    own = scenario.chip.id == custom.ID
     published = say(
-        "No dense {format} rate is published for {chip} (published: {rates}).",
+        _NOT_GIVEN if own else _NOT_PUBLISHED,
         format=say(" or ").join(text.plain(one.id) for one in missing.rates),
         chip=_chip(scenario),
         rates=text.listed(scenario.chip.peaks) or say("none"),
@@ -73,6 +79,20 @@ def _links(scenario: Scenario) -> str:
 
 def _chip(scenario: Scenario) -> str:
     return text.plain(scenario.chip.name)
+
+
+def lengths(scenario: Scenario) -> str:
+    """That a context is none which requests of these lengths pass through."""
+    s = scenario
+    if s.prompt <= s.context <= s.prompt + s.output:
+        return ""
+    return say(
+        "Context {context:,} is not one of these requests, which go from {prompt:,} to {end:,} "
+        "tokens.",
+        context=s.context,
+        prompt=s.prompt,
+        end=s.prompt + s.output,
+    )
 
 
 def longer_context(model: Model, tokens: int) -> list[str]:

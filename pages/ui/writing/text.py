@@ -11,6 +11,8 @@ from functools import reduce
 from calc.words import say
 from pages.ui.writing import palette
 
+# Charts have their sizes in GB.
+GIGA = 1e-9
 _PREFIXES = dict(enumerate(["p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"], -4))
 
 
@@ -44,8 +46,12 @@ def si(value: float, unit: str) -> str:
         return f"0 {unit}"
     # Rounding first, so that 999.6 µs reads 1.00 ms.
     rounded = float(f"{abs(value):.2e}")
-    step = min(max(math.floor(math.log10(rounded) / 3), -4), 6)
+    # Nobody counts in kiloseconds.
+    largest = 0 if unit == "s" else 6
+    step = min(max(math.floor(math.log10(rounded) / 3), -4), largest)
     sign = "−" if value < 0 else ""
+    if unit == "s" and rounded >= 1e6:
+        return say("{days} days", days=f"{sign}{significant(rounded / 86400)}")
     return f"{sign}{significant(rounded / 1000.0**step)} {_PREFIXES[step]}{unit}"
 
 
@@ -101,7 +107,11 @@ def width(words: str) -> int:
 
 
 def round_count(value: float) -> str:
-    """A count that is no whole number by nature: three digits, thousands separated."""
+    """A count that is no whole number by nature: three digits, thousands separated.
+
+    >>> round_count(49.24), round_count(12345)
+    ('49.2', '12,300')
+    """
     return significant(value) if value < 1000 else f"{float(f'{value:.2e}'):,.0f}"
 
 
@@ -124,7 +134,9 @@ def percent(share: float) -> str:
     """A share as per cent."""
     if not math.isfinite(share):
         return unknown()
-    # What is nearly all is not all.
+    # What is nearly all is not all, and what is many times all is a factor.
+    if abs(share) >= 10:
+        return times(share)
     return ">99 %" if 0.995 <= share < 1 - 1e-9 else f"{100 * share:.0f} %"
 
 
@@ -135,6 +147,8 @@ def change(new: float, old: float) -> str:
     shift = 100 * (new / old - 1)
     if abs(shift) < 0.05:
         return "±0\u00a0%"
+    if shift >= 1000:
+        return f"×\u00a0{significant(new / old)}"
     digits = 1 if abs(shift) < 1 else 0
     return f"{'+' if shift > 0 else '−'}{abs(shift):,.{digits}f}\u00a0%"
 
@@ -160,7 +174,9 @@ def times(value: float) -> str:
 
 def ways(width: float) -> str:
     """A width to split by; without bound for a group that has nobody to send to."""
-    return unknown() if math.isnan(width) else round_count(width) if math.isfinite(width) else "–"
+    if math.isnan(width):
+        return unknown()
+    return "–" if math.isinf(width) else "< 1" if width < 1 else round_count(width)
 
 
 def quantities(parts: Mapping[str, float], unit: str) -> str:
@@ -170,11 +186,18 @@ def quantities(parts: Mapping[str, float], unit: str) -> str:
     )
 
 
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 def tiny(value: float) -> str:
     """A number of any size without a unit."""
     if not math.isfinite(value):
         return unknown()
-    return f"{value:.4g}".replace("-", "−")
+    if 1e4 <= abs(value) < 1e12:
+        return f"{float(f'{value:.4g}'):,.0f}".replace("-", "−")
+    mantissa, _, exponent = f"{value:.4g}".partition("e")
+    power = str(int(exponent)).translate(_SUPERSCRIPTS) if exponent else ""
+    return f"{mantissa} × 10{power}".replace("-", "−") if power else mantissa.replace("-", "−")
 
 
 def decibel(value: float) -> str:
@@ -207,9 +230,15 @@ def chi_square(value: float) -> str:
     return f"{value:,.1f}" if math.isfinite(value) else "∞"
 
 
+# What Streamlit makes links of without being asked: an invisible joiner keeps it a text.
+_ADDRESS = re.compile(r"(?i)\b(https?(?=:)|www(?=\.)|mailto(?=:)|xmpp(?=:))|(?<=\w)(?=@\w)")
+_JOINER = "\u2060"
+
+
 def plain(text: str) -> str:
-    """Text from a preset or a person, safe inside Markdown."""
-    return re.sub(r"([\\`*_{}\[\]()#+!|<>~$:&])", r"\\\1", text.replace("\n", " "))
+    """Text from a preset or a person, safe inside Markdown, and no link."""
+    one_line = _ADDRESS.sub(lambda found: found[0] + _JOINER, text.replace("\n", " "))
+    return re.sub(r"([\\`*_{}\[\]()#+!|<>~$:&])", r"\\\1", one_line)
 
 
 def plain_html(text: str) -> str:

@@ -60,7 +60,11 @@ _BY_ID: Mapping[str, Write] = {
     "free_tokens": _whole,
     "fewest_chips": lambda value: text.count(value) if value else say("none"),
     "equal_reads": lambda value: (
-        say("never") if math.isinf(value) else say("batch {n}", n=text.significant(value))
+        say("never")
+        if math.isinf(value)
+        else say("below batch 1")
+        if value < 1
+        else say("batch {n}", n=text.count(value))
     ),
     "tokens_per_check": text.significant,
     "best_length_here": _length,
