@@ -57,7 +57,7 @@ BATCHINGS: list[Any] = [
     serving.Static(6),
     serving.Dynamic(5, 0.02),
     serving.Continuous(1),
-    serving.Continuous(8),
+    serving.Continuous(8, budget=300),
     serving.ChunkedPrefill(8, budget=32),
 ]
 DEPLOYMENTS: list[Any] = [

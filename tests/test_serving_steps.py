@@ -82,7 +82,7 @@ class Slow:
     def chunk_time(self, parts: list[tuple[int, int]]) -> float:
         s, size = self.s, sum(q.width for q in self.running)
         if not size:
-            return sum(float(prefill.prompt_time(s, a + c, a).total) for a, c in parts)
+            return one_pass(s, parts)
         beside = replace(s, batch=size, context=1)
         plain = float(prefill.chunked_step(beside, 0, 0).total)
         whole = sum(c for _, c in parts)
@@ -159,7 +159,9 @@ class Slow:
                 if sum(r.to_read - r.read for r in self.reading) >= left:
                     return
             elif isinstance(self.policy, serving.Continuous) and self.reading:
-                return
+                unread = sum(r.to_read for r in self.reading) + q.to_read
+                if unread > self.policy.budget:
+                    return
             busy = self.running or self.reading or self.waiting_to_leave
             spare = 0.01 * self.blocks if busy else 0
             need = self.size(q, q.kept if q.swapped else q.prompt + q.made)
@@ -209,13 +211,14 @@ class Slow:
             self.token_after_prompt(done)
             self.one_token(before)
             return
-        q = self.reading[0]
-        length = q.prompt + q.made
-        self.now += float(prefill.prompt_time(self.s, length, 0).total)
-        if q.made:
-            branch = float(prefill.prompt_time(self.s, length, q.prompt).total)
-            self.now += (q.width - 1) * branch
-        self.token_after_prompt([q])
+        one = not getattr(self.policy, "budget", 0)
+        done = self.reading[:1] if one else list(self.reading)
+        self.now += one_pass(self.s, [(0, q.prompt + q.made) for q in done])
+        for q in done:
+            if q.made:
+                branch = float(prefill.prompt_time(self.s, q.prompt + q.made, q.prompt).total)
+                self.now += (q.width - 1) * branch
+        self.token_after_prompt(done)
 
     def token_after_prompt(self, done: list[Seq]) -> None:
         for q in done:
@@ -260,6 +263,15 @@ class Slow:
         return False
 
 
+def one_pass(s: Scenario, parts: list[tuple[int, int]]) -> float:
+    """Time to read parts of prompts in one pass, at the bound."""
+    flops = sum(float(prefill.flops(s.model, a + c, a)) for a, c in parts)
+    moved = float(s.model.bytes_read(sum(c for _, c in parts), s.stored))
+    moved += sum(float(s.model.kv_bytes(a + c, s.kv_format)) for a, c in parts)
+    rate = s.chip.peak(s.compute_format) * s.mfu
+    return max(flops / rate, moved / s.chip.bandwidth) / s.n_chips
+
+
 def chunk_attention(step: decode.StepTime) -> float:
     """Time of the chunk's attention in a step."""
     return sum(float(at.time) for at in step.work.operators if at.name == "chunk attention")
@@ -280,6 +292,7 @@ POLICIES: list[Batching] = [
     serving.Static(4),
     serving.Dynamic(4, 0.05),
     serving.Continuous(6),
+    serving.Continuous(6, budget=50),
     serving.ChunkedPrefill(6, budget=16),
 ]
 RELIEFS: dict[str, Relief] = {
@@ -319,7 +332,7 @@ def test_jumping_equals_stepping(
     assert_allclose(run.ended, ended, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
 def test_jumping_equals_stepping_on_longer_answers(policy: Batching) -> None:
     """Windows of 1,024 tokens that fill up on the way, where a step's time bends."""
     traffic = serving.generate(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +23,9 @@ class Arrivals(Protocol):
     def rate(self) -> float:
         """Mean rate [request/s]; inf if all come at once."""
 
+    def at(self, rate: float) -> Arrivals:
+        """The same process at another rate [request/s]."""
+
     def draw(self, random: np.random.Generator, count: int) -> Array:
         """Times of so many arrivals in order [s]."""
 
@@ -35,6 +38,9 @@ class Poisson:
 
     def __post_init__(self) -> None:
         positive(marked("The arrival rate"), self.rate, _PER_SECOND)
+
+    def at(self, rate: float) -> Poisson:
+        return replace(self, rate=rate)
 
     def draw(self, random: np.random.Generator, count: int) -> Array:
         return np.cumsum(random.exponential(1.0, count)) / self.rate
@@ -51,6 +57,9 @@ class Bursty:
         positive(marked("The arrival rate"), self.rate, _PER_SECOND)
         positive(marked("The burstiness"), self.burstiness)
 
+    def at(self, rate: float) -> Bursty:
+        return replace(self, rate=rate)
+
     def draw(self, random: np.random.Generator, count: int) -> Array:
         shape = 1 / self.burstiness**2
         return np.cumsum(random.gamma(shape, 1 / shape, count)) / self.rate
@@ -65,6 +74,9 @@ class Even:
     def __post_init__(self) -> None:
         positive(marked("The arrival rate"), self.rate, _PER_SECOND)
 
+    def at(self, rate: float) -> Even:
+        return replace(self, rate=rate)
+
     def draw(self, random: np.random.Generator, count: int) -> Array:
         return np.arange(count) / self.rate
 
@@ -76,6 +88,9 @@ class AtOnce:
     @property
     def rate(self) -> float:
         return math.inf
+
+    def at(self, rate: float) -> AtOnce:
+        return self
 
     def draw(self, random: np.random.Generator, count: int) -> Array:
         return np.zeros(count)

@@ -27,6 +27,7 @@ from calc.fields import Quantity
 from calc.layout import Layout
 from calc.scenario import FIELDS, Scenario
 from calc.serving.errors import ServingError
+from calc.serving.prompts import Prompts
 from calc.words import say
 
 Array = NDArray[np.float64]
@@ -77,7 +78,7 @@ class Clock:
         self.share = share
         # Sum of the shares of all contexts below one.
         self.shares = np.concatenate([[0.0], np.cumsum(share)])
-        self._prompts: dict[tuple[int, int], float] = {}
+        self.prompts = Prompts(scenario, longest)
         self._chunk_rows: dict[int, tuple[list[float], list[float]]] = {}
         self.lanes = int(prefill.concurrency(scenario))
 
@@ -103,23 +104,6 @@ class Clock:
         size = len(contexts)
         shares = self.gain[size] * float(self.share[contexts].sum())
         return self.together(self.fixed[size] + shares, self.links[size])
-
-    # Prompts
-
-    def learn_prompts(self, prompts: NDArray[np.int64], known: NDArray[np.int64] | int = 0) -> None:
-        """Time many prompts in one call, to be looked up later."""
-        pairs = np.unique(np.stack(np.broadcast_arrays(prompts, known), axis=-1), axis=0)
-        times = prefill.prompt_time(self.scenario, pairs[:, 0], pairs[:, 1]).total
-        keys = zip(pairs[:, 0].tolist(), pairs[:, 1].tolist(), strict=True)
-        self._prompts.update(zip(keys, np.ravel(times).tolist(), strict=True))
-
-    def prompt(self, length: int, known: int = 0) -> float:
-        """Time to read a prompt of which so many tokens are cached [s]."""
-        time = self._prompts.get((length, known))
-        if time is None:
-            time = float(prefill.prompt_time(self.scenario, length, known).total)
-            self._prompts[length, known] = time
-        return time
 
     # Chunks of prompts beside a decode step
 

@@ -152,7 +152,7 @@ class Disaggregated:
             if self.reader.model != clock.scenario.model:
                 raise ServingError(say("Both pools must serve the same model."))
             clock = Clock(self.reader, floor.traffic.longest, 1)
-            clock.learn_prompts(floor.traffic.prompt)
+            clock.prompts.learn(floor.traffic.prompt)
             footprint = Footprint.of(self.reader, floor.memory, floor.traffic.longest)
         system = floor.traffic.system
         kept = [

@@ -13,10 +13,11 @@ from typing import Protocol
 
 from calc.serving.errors import ServingError, whole
 from calc.serving.lengths import LONGEST
-from calc.serving.reading import Chunks, Reading, WholePrompts
+from calc.serving.reading import Chunks, Reading, Together, WholePrompts
 from calc.words import marked, say
 
 MOST_SLOTS = 4096
+MOST_BUDGET = LONGEST
 
 
 class Situation(Protocol):
@@ -153,11 +154,21 @@ class _AnyTime:
 class Continuous(_AnyTime):
     """Start as soon as a slot and memory are free; leave at once when done.
 
-    Prompts that can start are read first, and the batch waits for them.
+    Prompts that can start are read first, and the batch waits for them: one after another, or with
+    a `budget` of tokens so many together as it holds, and one at least.
     """
 
+    budget: int = 0
     name = "continuous"
-    reading = WholePrompts()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(marked("The token budget of a step"), self.budget, 0, MOST_BUDGET)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """One prompt at a time, or several in one pass."""
+        return Together(self.budget) if self.budget else WholePrompts()
 
 
 @dataclass(frozen=True)
@@ -174,7 +185,7 @@ class ChunkedPrefill(_AnyTime):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole(marked("The token budget of a step"), self.budget, 1, LONGEST)
+        whole(marked("The token budget of a step"), self.budget, 1, MOST_BUDGET)
         whole(marked("The number of groups"), self.groups, 1, MOST_SLOTS)
         share = -(-self.slots // self.groups)
         if self.budget < share:

@@ -65,9 +65,9 @@ class Readers:
         end = start + reading
         heapq.heappush(self._free, (end, lane))
         log.admitted[request], log.first[request] = start, end
-        log.intervals.append((request, int(State.WAITING), task.ready, start, where))
-        log.intervals.append((request, int(State.PREFILL), start, end, where))
-        task.produced = 1
+        log.stayed(request, State.WAITING, task.ready, start, where)
+        log.stayed(request, State.PREFILL, start, end, where)
+        task.produced, task.latest = 1, end
         if task.output == 1:
             log.produced[request] = task.width
             log.end(request, Fate.FINISHED, end)
@@ -77,7 +77,7 @@ class Readers:
             end + max(0.0, transfer - reading * self._hidden), self._links[where] + transfer
         )
         self._links[where] = arrived
-        log.intervals.append((request, int(State.TRANSFER), end, arrived, where))
+        log.stayed(request, State.TRANSFER, end, arrived, where)
         task.ready = task.since = arrived
         task.fetch = 0.0
         return True
@@ -90,4 +90,4 @@ class Readers:
         self._log.asked += task.prompt
         self._log.found += known
         self._log.passes.append(task.prompt - known)
-        return prefixes.read_time(hit) + self._clock.prompt(task.prompt, known)
+        return prefixes.read_time(hit) + self._clock.prompts.alone(task.prompt, known)

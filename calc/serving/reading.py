@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,28 +23,61 @@ class Reading(Protocol):
 
 @dataclass(frozen=True)
 class WholePrompts:
-    """As many prompts at a time as a replica reads at once; the batch waits."""
+    """As many prompts at a time as a replica reads at once; the batch waits.
+
+    Each has its first token when it is read.
+    """
 
     def takes(self, replica: Replica) -> bool:
         return len(replica.reading) < replica.clock.lanes
 
     def advance(self, replica: Replica) -> Iterator[None]:
-        clock = replica.clock
-        tasks = replica.reading[: clock.lanes]
-        times = []
+        tasks = replica.reading[: replica.clock.lanes]
+        yield from _read(replica, [[task] for task in tasks])
+
+
+@dataclass(frozen=True)
+class Together:
+    """All prompts that can start, up to a budget of tokens, in one pass; the batch waits.
+
+    They have their first tokens together, as engines without chunks do it.
+    """
+
+    budget: int
+
+    def takes(self, replica: Replica) -> bool:
+        unread = sum(task.to_read - task.read for task in replica.reading)
+        return not unread or unread + replica.queue[0].to_read <= self.budget
+
+    def advance(self, replica: Replica) -> Iterator[None]:
+        passes: list[list[Task]] = [[] for _ in range(replica.clock.lanes)]
+        sizes = [0] * len(passes)
+        for task in replica.reading:
+            lane = sizes.index(min(sizes))
+            sizes[lane] += task.to_read - task.read
+            passes[lane].append(task)
+        yield from _read(replica, [tasks for tasks in passes if tasks])
+
+
+def _read(replica: Replica, passes: Sequence[Sequence[Task]]) -> Iterator[None]:
+    """Read prompts to their ends, those of each pass together and all passes side by side."""
+    times = []
+    for tasks in passes:
+        parts, alone = [], 0.0
         for task in tasks:
             first = task.prompt + task.produced
-            time = clock.prompt(first, task.read)
+            parts.append((task.read, first - task.read))
             if not task.produced:
                 replica.log.passes.append(first - task.read)
             # Further samples share the prompt and read what each has written itself.
-            if task.produced and task.width > 1:
-                time += (task.width - 1) * clock.prompt(first, task.prompt)
-            times.append(time)
-        yield from replica.pause(max(times))
-        for task in tasks:
-            task.read = task.to_read
-        replica.done_reading(tasks)
+            elif task.width > 1:
+                alone += (task.width - 1) * replica.clock.prompts.alone(first, task.prompt)
+        times.append(replica.clock.prompts.together(parts) + alone)
+    yield from replica.pause(max(times))
+    done = [task for tasks in passes for task in tasks]
+    for task in done:
+        task.read = task.to_read
+    replica.done_reading(done)
 
 
 Parts = list[tuple[int, int]]
@@ -73,14 +106,13 @@ class Chunks:
             time = batch.elapsed_beside(parts)
         else:
             # Nobody decodes: each chunk is a prompt of which a part is known.
-            read = replica.clock.prompt
-            time = max(sum(read(at + size, at) for at, size in group) for group in parts)
+            time = max(replica.clock.prompts.together(group) for group in parts if group)
             replica.log.passes += [size for group in parts for _, size in group]
         for task, size in tasks:
             task.read += size
         yield from replica.pause(time)
         if batch.tasks:
-            replica.take_steps(1)
+            replica.take_steps(1, time)
         replica.done_reading([task for task, _ in tasks if task.read == task.to_read])
         replica.finish_due()
 

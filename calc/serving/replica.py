@@ -72,6 +72,9 @@ class Replica:
         self._leaving: list[Task] = []
         # Steps under way that a request may shorten; whether nothing is under way.
         self._jump, self._rests = 0, False
+        # When the batch had its latest tokens, and who has joined it since.
+        self._latest = 0.0
+        self._fresh: list[Task] = []
         self.expecting = True
 
     # What a policy sees
@@ -191,7 +194,7 @@ class Replica:
             self.now += task.fetch
             task.fetch = -1.0
             self._turn(task, State.DECODE)
-            self.batch.join(task)
+            self._join(task)
             return
         self._turn(task, State.PREFILL)
         log.found += task.read
@@ -210,12 +213,19 @@ class Replica:
             task.produced += 1
             if math.isnan(self.log.first[task.request]):
                 self.log.first[task.request] = self.now
+            else:
+                self.log.waited(self.now - task.latest, task.width)
+            task.latest = self.now
             self.store.prefixes.keep(task, task.prompt)
             self._turn(task, State.DECODE)
             if task.produced == task.output:
                 self._end(task)
             else:
-                self.batch.join(task)
+                self._join(task)
+
+    def _join(self, task: Task) -> None:
+        self.batch.join(task)
+        self._fresh.append(task)
 
     def _leave_reading(self, task: Task) -> None:
         self.reading.remove(task)
@@ -229,9 +239,10 @@ class Replica:
         if not self._jump:
             yield from self._relieve()
             return
+        start = self.now
         yield from self.pause(self.batch.elapsed(self._jump))
         steps, self._jump = self._jump, 0
-        self.take_steps(steps)
+        self.take_steps(steps, self.now - start)
         self.finish_due()
 
     def make_room(self, steps: int) -> Generator[None, None, bool]:
@@ -241,14 +252,29 @@ class Replica:
         yield from self._relieve()
         return False
 
-    def take_steps(self, steps: int) -> None:
-        """The batch has taken so many steps."""
+    def take_steps(self, steps: int, time: float) -> None:
+        """The batch has taken so many steps, which took so long [s]."""
         batch, log = self.batch, self.log
+        self._note_gaps(steps, time)
         log.steps[len(batch)] = log.steps.get(len(batch), 0) + steps
         log.slot_steps += steps * batch.size
         grown = batch.growth(steps)
         batch.step += steps
         self.store.grow(grown)
+
+    def _note_gaps(self, steps: int, time: float) -> None:
+        """Write down how long sequences waited for their tokens: those of the first step apart."""
+        first = self.batch.elapsed(1) if steps > 1 else time
+        end, old = self.now - time + first, self.batch.size
+        for task in self._fresh:
+            self.log.waited(end - task.latest, task.width)
+            old -= task.width
+        if old:
+            self.log.waited(end - self._latest, old)
+        if steps > 1:
+            self.log.waited((time - first) / (steps - 1), (steps - 1) * self.batch.size)
+        self._latest = self.now
+        self._fresh.clear()
 
     def finish_due(self) -> None:
         """Let go of the sequences that have all their tokens."""
@@ -291,6 +317,10 @@ class Replica:
         task = max((*self.batch.tasks, *self.reading), key=_request)
         if task.ticket:
             self.batch.leave(task)
+            if task in self._fresh:
+                self._fresh.remove(task)
+            else:
+                task.latest = self._latest
             blocks = footprint.blocks(task.prompt, task.context, task.width)
             self.store.release(task, task.context)
             if self.relief.bandwidth:
@@ -320,8 +350,7 @@ class Replica:
     def _turn(self, task: Task, state: State) -> None:
         """Write down what a task has been doing, and that it does something else from now on."""
         if self.now > task.since:
-            row = (task.request, int(task.state), task.since, self.now, self.number)
-            self.log.intervals.append(row)
+            self.log.stayed(task.request, task.state, task.since, self.now, self.number)
         task.state, task.since = state, self.now
 
     def _note_use(self) -> None:

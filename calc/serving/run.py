@@ -105,6 +105,9 @@ class Run:
         A `Fate`; how often it was put out; tokens it got over all samples; who decoded it.
     intervals : Intervals
         What each request did and when.
+    gaps : array of shape (2, …)
+        Times between two tokens of a sequence [s], and how many took each (ITL). Steps between two
+        events are so much alike that they stand as their mean.
     memory : tuple of MemoryUse
         Of each replica that decodes.
     steps : mapping
@@ -135,6 +138,7 @@ class Run:
     produced: Counts
     replica: Counts
     intervals: Intervals
+    gaps: Array
     memory: tuple[MemoryUse, ...]
     steps: Mapping[int, int]
     slot_steps: int

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from calc import cost, host, known, metrics
 from calc.serving.errors import positive
 from calc.serving.run import Run
+from calc.serving.window import Window, steady
 from calc.words import marked
 
 Array = NDArray[np.float64]
@@ -78,6 +79,23 @@ def spread(values: Array) -> Spread:
     )
 
 
+def gaps(run: Run) -> Spread:
+    """Times between two tokens over all of them, so that a long stall shows (F8.1).
+
+    Of tokens that came: a request that was turned away has no gap.
+    """
+    times, counts = run.gaps
+    if not counts.size:
+        return Spread(math.nan, dict.fromkeys(PERCENTS, math.nan), 0)
+    order = np.argsort(times, kind="stable")
+    upto = np.cumsum(counts[order])
+    ranks = np.ceil(np.round(np.array(PERCENTS) / 100 * upto[-1], 9))
+    at = times[order][np.searchsorted(upto, ranks)]
+    return Spread(
+        float(times @ counts / upto[-1]), dict(zip(PERCENTS, at.tolist(), strict=True)), 0
+    )
+
+
 def cdf(values: Array) -> tuple[Array, Array]:
     """Finite values in order, and the share of all requests that do not exceed each."""
     known = np.sort(values[~np.isnan(values)])
@@ -124,12 +142,18 @@ class Service:
     ----------
     ttft, tpot, tpot_per_token, e2e : Spread
         Latencies [s]; `tpot` is over gaps, (A) of F8.1, `tpot_per_token` over tokens, (B).
+    itl : Spread
+        Of every gap between two tokens [s].
+    longest_gap : float
+        The longest of them [s]; nan where there is none.
     finished, rejected, unfinished, preempted, good : int
         Requests that ended so, were put out at least once, or kept both limits.
     good_share : float
         Of all requests, those that kept both limits.
+    window : Window
+        The part of the run that the rates and prices below are of.
     throughput, requests, goodput : float
-        Generated tokens, finished and good requests each second.
+        Generated tokens, finished requests, and good ones of those that came, each second.
     mean_batch, slot_efficiency : float
         Slots in use in a decode step, and the share of them that made a token.
     kv_used, kv_utilisation, kv_peak : float
@@ -148,12 +172,15 @@ class Service:
     tpot: Spread
     tpot_per_token: Spread
     e2e: Spread
+    itl: Spread
+    longest_gap: float
     finished: int
     rejected: int
     unfinished: int
     preempted: int
     good: int
     good_share: float
+    window: Window
     throughput: float
     requests: float
     goodput: float
@@ -173,18 +200,18 @@ class Service:
 def summary(run: Run, limits: Limits | None = None) -> Service:
     """The figures of a run under limits.
 
-    Rates are over the time from the first arrival to the last end, so that the time in which the
-    last requests drain is in them.
+    Latencies and counts are of all requests. Rates and prices are of the steady part of the run:
+    neither the time in which it fills is in them nor that in which the last requests drain.
 
     References
     ----------
-    F8.1–F8.5, F8.12.
+    F8.1–F8.5, F8.12, F8.16.
     """
     kept = limits or Limits()
     good = meets(run.ttft, run.tpot, kept)
-    time, price = run.duration, run.over_chips(cost.price)
-    tokens = float(run.produced[run.finished].sum())
-    good_tokens = float(run.produced[good].sum())
+    window, price = steady(run), run.over_chips(cost.price)
+    time, tokens = window.time, window.tokens(run)
+    kept_there = good & window.came(run)
     finished, rejected = int(run.finished.sum()), int(run.rejected.sum())
     used = [memory.mean(memory.used) for memory in run.memory]
     filled = [memory.mean(memory.filled) for memory in run.memory]
@@ -194,15 +221,18 @@ def summary(run: Run, limits: Limits | None = None) -> Service:
         tpot=spread(run.tpot),
         tpot_per_token=spread(run.tpot_per_token),
         e2e=spread(run.e2e),
+        itl=gaps(run),
+        longest_gap=float(run.gaps[0].max()) if run.gaps.size else math.nan,
         finished=finished,
         rejected=rejected,
         unfinished=len(run.traffic) - finished - rejected,
         preempted=int((run.preemptions > 0).sum()),
         good=int(good.sum()),
         good_share=float(good.mean()),
+        window=window,
         throughput=_rate(tokens, time),
-        requests=_rate(finished, time),
-        goodput=goodput(int(good.sum()), time),
+        requests=_rate(window.ended(run), time),
+        goodput=goodput(int(kept_there.sum()), time),
         mean_batch=run.mean_batch,
         slot_efficiency=run.slot_efficiency,
         kv_used=_share(sum(used), total),
@@ -213,7 +243,7 @@ def summary(run: Run, limits: Limits | None = None) -> Service:
         mfu=_mfu(run),
         mbu=_mbu(run),
         usd_per_million_tokens=_price(price, tokens, time),
-        usd_per_million_good_tokens=_price(price, good_tokens, time),
+        usd_per_million_good_tokens=_price(price, float(run.produced[kept_there].sum()), time),
     )
 
 

@@ -86,11 +86,11 @@ def simulate(
 def clock_for(scenario: Scenario, traffic: Traffic, slots: int = 256) -> Clock:
     """Times of a scenario for all that traffic may ask, in batches of up to so many slots."""
     clock = Clock(scenario, traffic.longest, slots)
-    clock.learn_prompts(traffic.prompt)
+    clock.prompts.learn(traffic.prompt)
     if traffic.system:
         block = scenario.kv_block
         shared = np.minimum(traffic.system, traffic.prompt - 1) // block * block
-        clock.learn_prompts(traffic.prompt, shared)
+        clock.prompts.learn(traffic.prompt, shared)
     return clock
 
 
@@ -166,7 +166,7 @@ def _run(
     scenario: Scenario, deployment: Deployment, floor: Floor, stopped: bool, notices: Sequence[str]
 ) -> Run:
     log = floor.log
-    columns = np.array(log.intervals, dtype=float).reshape(-1, 5).T
+    columns = np.array(log.intervals).reshape(-1, 5).T
     return Run(
         scenario=scenario,
         reader=deployment.reader or scenario,
@@ -187,6 +187,7 @@ def _run(
             columns[3],
             columns[4].astype(np.int64),
         ),
+        gaps=np.array(log.gaps).reshape(-1, 2).T,
         memory=tuple(
             MemoryUse(one.use.name, one.use.total, one.store.pool.peak, *one.use.arrays())
             for one in floor.replicas

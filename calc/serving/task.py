@@ -49,13 +49,15 @@ class Task:
         Number among all that ever joined the batch; 0 outside it.
     end, place : int
         Step at which it has all its tokens, and its row in the batch.
+    latest : float
+        When it had its latest token, unless it decodes [s].
     state, since
         What it is doing and from when on [s].
     """
 
     __slots__ = (
-        "end", "fetch", "hit", "output", "place", "produced", "prompt", "read", "ready", "request",
-        "session", "since", "state", "ticket", "width",
+        "end", "fetch", "hit", "latest", "output", "place", "produced", "prompt", "read", "ready",
+        "request", "session", "since", "state", "ticket", "width",
     )  # fmt: skip
 
     def __init__(
@@ -71,7 +73,7 @@ class Task:
         self.request, self.ready, self.session = request, ready, session
         self.prompt, self.output, self.width, self.produced = prompt, output, width, produced
         self.hit = self.read = self.ticket = self.end = self.place = 0
-        self.fetch = -1.0
+        self.fetch, self.latest = -1.0, ready
         self.since, self.state = ready, State.WAITING
 
     @property

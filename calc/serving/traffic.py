@@ -44,6 +44,8 @@ class Traffic:
         Answers generated for each prompt, all of the request's output length (best of n).
     notices : tuple of str
         Sentences about what was changed or left out on the way here.
+    recipe : Recipe, optional
+        What draws more of them, where they were drawn.
     """
 
     arrival: Array
@@ -54,6 +56,7 @@ class Traffic:
     system: int = 0
     samples: int = 1
     notices: tuple[str, ...] = ()
+    recipe: Recipe | None = None
 
     def __post_init__(self) -> None:
         if not len(self.arrival):
@@ -87,6 +90,7 @@ class Traffic:
         """The first so many of the requests."""
         return replace(
             self,
+            recipe=self.recipe and replace(self.recipe, requests=min(requests, len(self))),
             arrival=self.arrival[:requests],
             prompt=self.prompt[:requests],
             output=self.output[:requests],
@@ -99,12 +103,31 @@ class Traffic:
         span = float(self.arrival[-1] - self.arrival[0])
         return (len(self) - 1) / span if span > 0 else self.rate
 
+    def enough(self, requests: int) -> Traffic:
+        """So many requests of this kind, or all there are."""
+        if self.recipe and requests > len(self):
+            return replace(self.recipe, requests=min(requests, MOST_REQUESTS)).draw()
+        return self.upto(requests)
+
     def at_rate(self, rate: float) -> Traffic:
-        """These requests in their order, coming at another mean rate [request/s]."""
+        """These requests coming at another mean rate [request/s].
+
+        Their order and lengths stay, and of sessions the time between turns: more of them begin.
+        """
         if not math.isfinite(self.rate):
             raise ServingError(say("Requests that all come at once have no rate to change."))
         positive(marked("The arrival rate"), rate, marked("requests per second"))
-        return replace(self, arrival=self.arrival * (self.rate / rate), rate=rate)
+        if self.recipe and self.recipe.turns > 1:
+            return self.recipe.at(rate).draw()
+        recipe = self.recipe and self.recipe.at(rate)
+        _, first, of = np.unique(self.session, return_index=True, return_inverse=True)
+        began = self.arrival[first][of]
+        arrival = began * (self.rate / rate) + (self.arrival - began)
+        order = np.argsort(arrival, kind="stable")
+        return replace(
+            self, arrival=arrival[order], prompt=self.prompt[order], output=self.output[order],
+            session=self.session[order], rate=rate, recipe=recipe,
+        )  # fmt: skip
 
 
 def generate(
@@ -122,7 +145,7 @@ def generate(
     """Random requests, the same ones for the same arguments.
 
     Arrivals and lengths are drawn from streams of their own: at another rate the same requests
-    come in the same order.
+    come in the same order, unless they belong to sessions.
 
     Parameters
     ----------
@@ -138,6 +161,8 @@ def generate(
         Answers to each prompt.
     turns : int
         Requests of one session, each of which starts with the whole conversation before it.
+        Sessions begin at the rate of arrivals over the turns, and some are under way at the start,
+        so that requests come at that rate from the first to the last.
     think : float
         Mean time from one turn's arrival to the next one's [s], exponential; a turn comes at its
         time even if the answer before it is late.
@@ -147,38 +172,88 @@ def generate(
     ServingError
         If a number is out of its range.
     """
-    whole(marked("The number of requests"), requests, 1, MOST_REQUESTS)
-    whole(marked("The system prompt"), system, 0, LONGEST)
-    whole(marked("The number of samples"), samples, 1, MOST_SAMPLES)
-    whole(marked("The number of turns"), turns, 1, MOST_TURNS)
-    whole(marked("The seed"), seed, 0, 2**63 - 1)
-    positive(marked("The time between turns"), think, "s")
-    times, prompts, outputs, gaps = (
-        np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(4)
-    )
-    added, answered = prompt.draw(prompts, requests), output.draw(outputs, requests)
-    sessions = -(-requests // turns)
-    # Sessions start at a rate that makes the requests come at the one asked for.
-    start = arrivals.draw(times, sessions) * turns
-    session = np.repeat(np.arange(sessions), turns)[:requests]
-    turn = np.arange(requests) % turns
-    pauses = np.where(turn > 0, gaps.exponential(think, requests), 0.0)
-    arrival = start[session] + _since_first(pauses, turn)
-    before = _since_first((added + answered).astype(float), turn) - answered
-    lengths = system + np.where(turn > 0, before, added).astype(np.int64)
-    if lengths.max() > LONGEST:
-        raise ServingError(
-            say("A conversation grows beyond {most:,} tokens: take fewer turns.", most=LONGEST)
+    return Recipe(requests, arrivals, prompt, output, seed, system, samples, turns, think).draw()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What `generate` was asked for."""
+
+    requests: int
+    arrivals: Arrivals
+    prompt: Lengths
+    output: Lengths
+    seed: int
+    system: int
+    samples: int
+    turns: int
+    think: float
+
+    def __post_init__(self) -> None:
+        whole(marked("The number of requests"), self.requests, 1, MOST_REQUESTS)
+        whole(marked("The system prompt"), self.system, 0, LONGEST)
+        whole(marked("The number of samples"), self.samples, 1, MOST_SAMPLES)
+        whole(marked("The number of turns"), self.turns, 1, MOST_TURNS)
+        whole(marked("The seed"), self.seed, 0, 2**63 - 1)
+        positive(marked("The time between turns"), self.think, "s")
+
+    def at(self, rate: float) -> Recipe:
+        """The same at another rate [request/s]."""
+        return replace(self, arrivals=self.arrivals.at(rate))
+
+    def draw(self) -> Traffic:
+        """The requests."""
+        rate, turns = self.arrivals.rate, self.turns
+        if turns == 1 or math.isinf(rate):
+            rows = self._until(math.inf, -(-self.requests // turns))
+        else:
+            # Requests of a session come together: their number spreads by more than its root.
+            margin, rows = 4 * math.sqrt(self.requests * turns), np.empty((0, 4))
+            while len(rows) < self.requests:
+                end = (self.requests + margin) / rate
+                rows = self._until(end, math.ceil((end * rate + 2 * margin) / turns))
+                margin *= 2
+        order = np.argsort(rows[:, 0], kind="stable")[: self.requests]
+        arrival = rows[order, 0]
+        prompt, output, session = rows[order, 1:].astype(np.int64).T
+        if prompt.max() > LONGEST:
+            raise ServingError(
+                say("A conversation grows beyond {most:,} tokens: take fewer turns.", most=LONGEST)
+            )
+        return Traffic(
+            arrival, prompt, output, rate, session, self.system, self.samples, recipe=self
         )
-    order = np.argsort(arrival, kind="stable")
-    return Traffic(
-        arrival[order], lengths[order], answered[order], arrivals.rate, session[order], system,
-        samples,
-    )  # fmt: skip
 
+    def _until(self, end: float, sessions: int) -> Array:
+        """Arrival, prompt, output and session of all requests up to a time, by turn.
 
-def _since_first(values: Array, turn: Tokens) -> Array:
-    """Sums of values from each session's first turn on."""
-    running = np.cumsum(values)
-    first = np.maximum.accumulate(np.where(turn == 0, np.arange(len(turn)), 0))
-    return running - running[first] + values[first]
+        Beside so many sessions that begin, those under way at the start: between any two turns as
+        many as come in a thinking time, of which some go on before the end (M/M/∞ in a row).
+        """
+        times, prompts, outputs, gaps, others = map(
+            np.random.default_rng, np.random.SeedSequence(self.seed).spawn(5)
+        )
+        # Sessions begin at a rate that makes the requests come at the one asked for.
+        time = self.arrivals.draw(times, sessions) * self.turns
+        time = time[time <= end]
+        said, session, begun, found = np.zeros_like(time), np.arange(len(time)), len(time), []
+        for turn in range(self.turns):
+            if turn and math.isfinite(end):
+                goes_on = -math.expm1(-end / self.think)
+                count = others.poisson(self.arrivals.rate / self.turns * self.think * goes_on)
+                left = -self.think * np.log1p(-goes_on * others.random(count))
+                before = self.prompt.draw(prompts, turn * count) + self.output.draw(
+                    outputs, turn * count
+                )
+                time = np.concatenate([time, left])
+                said = np.concatenate([said, before.reshape(turn, count).sum(axis=0)])
+                session = np.concatenate([session, np.arange(begun, begun + count)])
+                begun += count
+            added = self.prompt.draw(prompts, len(time))
+            answered = self.output.draw(outputs, len(time))
+            found.append(np.stack([time, self.system + said + added, answered, session], axis=1))
+            time = time + gaps.exponential(self.think, len(time))
+            said = said + added + answered
+            alive = time <= end
+            time, said, session = time[alive], said[alive], session[alive]
+        return np.concatenate(found)
