@@ -3,7 +3,8 @@
 `memory` counts what a steady decode step holds, with windows as full as they stay. An engine plans
 for its worst moment: every request as long as it may get and in the middle of its prompt. Both are
 right, and for windowed models they are far apart. Everything here is for one chip of a group,
-unless it says otherwise, in the layout of the scenario whatever its fidelity.
+unless it says otherwise; as in `memory`, chips share all evenly at fidelity ``bound``, and have the
+copies of the layout at ``operators``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from calc import memory
 from calc.layout import Layout
 from calc.memory import widest_parted
 from calc.paging import page_groups
@@ -220,7 +222,7 @@ def pages(scenario: Scenario, longest: int, chunk: int = CHUNK) -> Pages:
     >>> cut.groups, cut.layers, cut.held
     (7, 10, 3590)
     """
-    s, chosen = scenario, Layout.of(scenario)
+    s, chosen = scenario, _layout(scenario)
     if reason(s):
         raise ValueError(f"no pool of equal pages: {reason(s)}")
     groups, layers = page_groups(s.model)
@@ -231,7 +233,9 @@ def pages(scenario: Scenario, longest: int, chunk: int = CHUNK) -> Pages:
         kind, attention = one.attention.paged_as, one.attention
         if not kind:
             continue
-        share = float(chosen.cache_share(attention.split, s.kv_sharding))
+        share = 1 / s.n_chips
+        if s.fidelity != "bound":
+            share = float(chosen.cache_share(attention.split, s.kv_sharding))
         each = attention.kv_bytes_per_token(s.kv_format) * share
         counts[kind] += one.count
         together += one.count * each
@@ -250,6 +254,11 @@ def pages(scenario: Scenario, longest: int, chunk: int = CHUNK) -> Pages:
     # Layers of one kind need not be equally wide: they have a page each, and no padding.
     size = block * together if len(kinds) == 1 and widest else layers * page
     return Pages(groups, layers, block, size / float(chosen.pp), held)
+
+
+def _layout(s: Scenario) -> Layout:
+    """That of the scenario, of which the bound knows one group of all chips only."""
+    return Layout.of_widths(s.n_chips) if s.fidelity == "bound" else Layout.of(s)
 
 
 def of(scenario: Scenario, longest: int, chunk: int = CHUNK) -> Pool:
@@ -271,9 +280,9 @@ def of(scenario: Scenario, longest: int, chunk: int = CHUNK) -> Pool:
     ----------
     F6.5.
     """
-    s, chosen = scenario, Layout.of(scenario)
+    s, chosen = scenario, _layout(scenario)
     budget = s.chip.memory * s.usable_memory
-    weights = float(chosen.weights_per_chip(s))
+    weights = memory.weights(s) / s.n_chips
     cache = budget - weights - s.runtime_memory
     return Pool(
         budget=budget,
@@ -282,6 +291,6 @@ def of(scenario: Scenario, longest: int, chunk: int = CHUNK) -> Pool:
         cache=cache,
         longest=longest,
         pages=pages(s, longest, chunk),
-        each=float(chosen.cache_per_chip(s, longest)),
+        each=float(memory.kv_per_sequence(s, longest) / (chosen.tp * chosen.pp)),
         replicas=int(chosen.dp),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pages_app import APP, opened, words
+from pages_app import APP, metrics, opened, words
 from streamlit.testing.v1 import AppTest
 from test_engine_log import SAID, VLLM_19
 
@@ -37,6 +37,12 @@ def test_both_limits_are_named() -> None:
     assert rows["steady state"][0] == "19.25"
     assert rows["Weights"] == ["51.10 GiB"]
     assert rows["Blocks that a request may hold"] == ["3,590"]
+
+
+def test_steady_decoding_is_what_the_card_says() -> None:
+    test = shown(chip="tpu-v5e", n="16", w="int8", kv="int8", u="1")
+    assert metrics(test)["Largest batch"] == "149"
+    assert cells(test)["steady state"][0].startswith("149.")
 
 
 def test_controls_move_the_pool() -> None:

@@ -81,7 +81,7 @@ def test_levers_change_what_they_say(s: Scenario) -> None:
         "fill_memory": {"batch"}, "eight_bit_compute": {"compute_format"},
         "hide_communication": {"link_overlap"}, "share_kv": {"kv_sharding"},
         "double_chips": {"n_chips", "tensor_parallel"},
-        "halve_chips": {"n_chips", "tensor_parallel"},
+        "halve_chips": {"n_chips", "tensor_parallel"}, "host_weights": {"host_share"},
     }  # fmt: skip
     for id, lever in pulled(s).items():
         if lever.outcome:

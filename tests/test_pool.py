@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scenarios import scenario
+from strategies import ANY
 
 from calc import Block, Model, NumberFormat, Scenario, attention, feedforward, memory, paging, pool
 from calc.checkpoint import EMBEDDING, HEAD, ROUTED, Checkpoint
@@ -274,3 +276,20 @@ def test_chunked_layers_hold_a_chunk_and_what_is_being_read() -> None:
     assert layer.blocks_held(131072, 4096, 16) == (8192 + 4096) // 16
     assert layer.blocks_held(8192, 4096, 16) == 512
     assert paging.window_blocks(128, 131072, 8192, 16) == 521
+
+
+@given(ANY)
+def test_steady_decoding_holds_what_memory_holds(s: Scenario) -> None:
+    """One meaning on one screen: of sequences of the context, but for activations of each."""
+    s = replace(s, runtime_memory=0.0)
+    if pool.reason(s) or not memory.weights_fit(s):
+        return
+    ours = pool.of(s, s.context)
+    most = memory.capacity(s) - memory.weights(s)
+    assert ours.steady * ours.replicas == pytest.approx(most / float(memory.kv_per_sequence(s)))
+    if s.fidelity == "bound":
+        assert abs(math.floor(ours.steady * ours.replicas) - int(memory.max_batch(s))) <= 1
+
+
+def test_the_default_scenario_says_149_twice() -> None:
+    assert math.floor(pool.of(scenario(), 8192).steady) == int(memory.max_batch(scenario())) == 149

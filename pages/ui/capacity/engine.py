@@ -130,7 +130,10 @@ def _caption(s: Scenario, found: pool.Pool) -> str:
         else ""
     )
     split = (
-        say("Split over chips as at fidelity operators: KV heads are copied beyond their number.")
+        say(
+            "Shared evenly by all chips, as fidelity bound has it; fidelity operators counts the "
+            "copies of KV heads that engines keep beyond their number."
+        )
         if s.fidelity == "bound" and s.n_chips > 1
         else ""
     )
