@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import cost, decode, memory, prefill
+from calc import cost, decode, known, memory, prefill
 from calc.checkpoint import Stored
 from calc.chip import Chip
 from calc.formats import NumberFormat
@@ -139,7 +139,8 @@ def topologies(
 class Fit:
     """A scenario on another chip: the slice that holds it, and what it does there.
 
-    `n_chips` is 0 where no slice holds it; rates nobody published leave nan.
+    `n_chips` is 0 where no slice holds it. Where a rate is not published, `bounded`, time and price
+    are at least and the rate at most what is given; nan where nothing bounds them.
     """
 
     chip: Chip
@@ -148,6 +149,7 @@ class Fit:
     step_time: float
     throughput_per_chip: float
     usd_per_million_tokens: float
+    bounded: bool = False
 
 
 def fits(scenario: Scenario, chips: Mapping[str, Chip]) -> list[Fit]:
@@ -162,7 +164,7 @@ def _fit(s: Scenario) -> Fit:
     fewest = memory.min_chips(replace(s, n_chips=1, attention_dp=1, pipeline=1))
     if not 0 < fewest <= memory.most_chips():
         return none
-    there = replace(s, n_chips=fewest, tensor_parallel=0, attention_dp=1, pipeline=1)
+    there = known.least(replace(s, n_chips=fewest, tensor_parallel=0, attention_dp=1, pipeline=1))
     step = decode.step_time(there)
     return Fit(
         s.chip,
@@ -171,6 +173,7 @@ def _fit(s: Scenario) -> Fit:
         float(step.total),
         float(step.throughput_per_chip),
         float(cost.per_million_tokens(there, step)),
+        known.bounded(there),
     )
 
 

@@ -118,6 +118,8 @@ def _halve_batch(s: Scenario, _: Formats) -> Pulled:
 
 
 def _fill_memory(s: Scenario, _: Formats) -> Pulled:
+    if memory.any_batch(s):
+        return say("any batch fits")
     largest = int(min(int(memory.max_batch(s)), _high("batch")))
     if not largest:
         return say("not one sequence fits")

@@ -142,10 +142,14 @@ def no_cache(scenario: Scenario) -> bool:
     return not float(kv_per_sequence(scenario))
 
 
+def takes_nothing(scenario: Scenario) -> bool:
+    """Whether a sequence takes no memory at all."""
+    return no_cache(scenario) and not activations_per_sequence(scenario)
+
+
 def any_batch(scenario: Scenario) -> bool:
     """Whether memory holds any number of sequences, since none takes any of it."""
-    s = scenario
-    return no_cache(s) and not activations_per_sequence(s) and weights_fit(s)
+    return takes_nothing(scenario) and weights_fit(scenario)
 
 
 def activations(scenario: Scenario) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calc import memory
 from calc.words import marked, say
 from pages.ui.capacity import engine, figures, packing, tables, words
 from pages.ui.capacity.view import METRICS, CapacityView
@@ -11,7 +12,7 @@ from pages.ui.charts import kit
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
-from pages.ui.writing import fit, layout, text
+from pages.ui.writing import fit, layout, text, written
 from pages.ui.writing import tables as shared
 
 QUESTION = marked("Does it fit, and on how many?")
@@ -28,7 +29,10 @@ def by_context(view: CapacityView) -> Shown:
     """Sequences that fit against context."""
     return Shown(
         figures.against_context(view.scenario, view.largest, view.crossing),
-        say("Sequences that memory holds against context; {n:,} at this context.", n=view.largest),
+        say(
+            "Sequences that memory holds against context; {n} at this context.",
+            n=written.batches(view.scenario, view.largest),
+        ),
     )
 
 
@@ -49,7 +53,7 @@ def charts(view: CapacityView) -> None:
 
 def topologies(view: CapacityView) -> None:
     """The smallest slices, and their doubles."""
-    st.table(tables.topologies(view.topologies), hide_index=True)
+    st.table(tables.topologies(view.scenario, view.topologies), hide_index=True)
     st.caption(
         say(
             "Each slice filled with sequences of {context:,} tokens. A request reads {prompt:,} "
@@ -82,7 +86,9 @@ def room(view: CapacityView) -> str:
     """What the memory holds."""
     return text.sentences(
         shared.memory_sentence(view.ledger),
-        say(
+        say("It holds **any number** of sequences.")
+        if memory.any_batch(view.scenario)
+        else say(
             "It holds **{n:,}** sequences of {tokens:,} tokens.",
             n=view.largest,
             tokens=view.scenario.context,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from calc import Scenario, capacity
 from calc.words import say
-from pages.ui.writing import sortable, tables, text
+from pages.ui.writing import published, sortable, tables, text, written
 from presets import chips, formats
 
 # The precisions that are compared.
@@ -27,14 +27,14 @@ def compared(scenario: Scenario) -> list[Pair]:
     return [own, *capacity.topologies(s, others)]
 
 
-def topologies(pairs: Sequence[Pair]) -> tables.Table:
+def topologies(scenario: Scenario, pairs: Sequence[Pair]) -> tables.Table:
     """Smallest slices and their doubles, with memory full."""
     rows = []
     for small, double in pairs:
         for i, found in enumerate((small, double)):
             weighs = [text.si(found.weights, "B"), text.significant(found.chips_raw)]
             name = say("doubled") if i else _stored(found)
-            rows.append([name, *_cells(found), *(["", ""] if i else weighs)])
+            rows.append([name, *_cells(scenario, found), *(["", ""] if i else weighs)])
     head = [say("Weights and KV"), say("Slice"), say("Request/s per chip"),
             say("Decoding alone"), say("USD / Mtok"),
             say("Sequences"), say("Step"), say("Left for KV"), say("Weights"),
@@ -49,17 +49,21 @@ def _stored(found: capacity.Topology) -> str:
     return text.plain(say("{weights}, {cache} KV", weights=weights, cache=cache))
 
 
-def _cells(found: capacity.Topology) -> list[str]:
+def _cells(s: Scenario, found: capacity.Topology) -> list[str]:
     if not found.n_chips:
         return [say("none"), "", "", "", "", "", ""]
-    fits = found.sequences > 0
+    made = ["–", "–", "–"]
+    if found.sequences:
+        made = [
+            published.upper(s, found.requests_per_second, text.significant),
+            published.upper(s, found.decoded_per_second, text.significant),
+            published.lower(s, found.usd_per_million_tokens, text.usd),
+        ]
     return [
         text.count(found.n_chips),
-        text.significant(found.requests_per_second) if fits else "–",
-        text.significant(found.decoded_per_second) if fits else "–",
-        text.usd(found.usd_per_million_tokens) if fits else "–",
-        text.count(found.sequences),
-        text.si(found.step_time, "s") if fits else "–",
+        *made,
+        written.batches(s, found.sequences),
+        published.seconds(s, found.step_time) if found.sequences else "–",
         text.si(found.free, "B"),
     ]
 
@@ -68,15 +72,21 @@ def every_chip(scenario: Scenario) -> None:
     """The scenario on the fewest chips of every kind, sortable."""
     found = capacity.fits(scenario, chips)
     known = [fit for fit in found if fit.n_chips]
+    bounds = {}
+    if any(fit.bounded for fit in known):
+        # The figures of a column are plain numbers: what they are stands beside them.
+        mark = {True: say("at least"), False: ""}
+        bounds = {say("Time and price"): [mark[fit.bounded] for fit in known]}
     st.dataframe(
         {
             say("Chip"): [fit.chip.name for fit in known],
             say("Vendor"): [fit.chip.vendor for fit in known],
             say("Chips"): [fit.n_chips for fit in known],
-            say("Largest batch"): [fit.max_batch for fit in known],
+            say("Largest batch"): sortable.batches(scenario, [fit.max_batch for fit in known]),
             say("Step (ms)"): [sortable.known(1e3 * fit.step_time) for fit in known],
             say("Token/s per chip"): [sortable.known(fit.throughput_per_chip) for fit in known],
             say("USD / Mtok"): [sortable.known(fit.usd_per_million_tokens) for fit in known],
+            **bounds,
         },
         column_config=sortable.formats(
             {

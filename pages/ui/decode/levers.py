@@ -134,9 +134,12 @@ def _table(scenario: Scenario, pulled: Sequence[Lever], aim: Aim) -> None:
         )
     for each in aims:
         _, _, heading, scale, form = _COLUMNS[each.figure]
-        columns[say(heading)] = [
-            sortable.known(scale * each.value(outcome)) for _, outcome in shown
-        ]
+        figures = [scale * each.value(outcome) for _, outcome in shown]
+        columns[say(heading)] = (
+            sortable.batches(scenario, [int(one) for one in figures])
+            if each.figure == "max_batch"
+            else [sortable.known(one) for one in figures]
+        )
         config[say(heading)] = st.column_config.NumberColumn(format=form)
     row_choice.table(
         "levers",

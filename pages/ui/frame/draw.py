@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from calc import Scenario, calibration, known
+from calc import Scenario, calibration
 from calc.explain import EXPLANATIONS
 from calc.words import say
 from pages.ui.frame import link, session, sidebar, tabs
@@ -73,21 +73,24 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
             text.plain(calibration.no_class(view.scenario)),
         ]
     )
-    _rated(view.scenario)
+    _offer(view.scenario)
     # Places of their own, so that charts below stay the same when something is said here or not.
     with st.container():
         link.notices()
 
 
-def _rated(scenario: Scenario) -> None:
-    """A button for the format whose rate is known, where that of the chosen one is not."""
-    known_one = known.offered(scenario, formats) if known.unknown(scenario).rates else None
-    if known_one is None:
-        return
-    st.button(
-        say("Use {format} compute", format=known_one.id), key="use-known-rate",
-        on_click=sidebar.use, args=({"compute_format": known_one.id},),
-    )  # fmt: skip
+def _offer(scenario: Scenario) -> None:
+    """A format whose rate is known, to take with one click."""
+    with st.container():
+        known = published.offered(scenario)
+        if known:
+            st.button(
+                say("Compute in {format}", format=text.plain(known.id)),
+                key="offered-format",
+                type="tertiary",
+                on_click=sidebar.use,
+                args=({"compute_format": known.id},),
+            )
 
 
 def _explanations(shown: Page[V], view: V) -> None:

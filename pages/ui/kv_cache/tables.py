@@ -8,7 +8,7 @@ from dataclasses import replace
 from calc import Model, Scenario, memory, paging
 from calc.variants import caching_layers
 from calc.words import say
-from pages.ui.writing import tables, text
+from pages.ui.writing import tables, text, written
 
 
 def variants(scenario: Scenario, compared: Mapping[str, Model]) -> tables.Table:
@@ -28,7 +28,7 @@ def variants(scenario: Scenario, compared: Mapping[str, Model]) -> tables.Table:
                 text.si(kept, "B"),
                 f"1 / {text.significant(whole / kept)}" if kept else "",
                 text.si(float(model.kv_bytes_read(context, kv)), "B"),
-                text.count(int(memory.max_batch(s))),
+                written.batches(s, int(memory.max_batch(s))),
             ]
         )
     head = [say("Attention"), say("Per token and layer"), say("Per token"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from calc import Scenario, cost, decode, prefill
+from calc import Scenario, cost, decode, known, prefill
 from calc.words import marked, say
-from pages.ui.writing import tables, text
+from pages.ui.writing import published, tables, text
 
 
 def chunk_sentence(scenario: Scenario) -> str:
@@ -21,11 +21,11 @@ def chunk_sentence(scenario: Scenario) -> str:
         "prompt. Read at once, a million input tokens cost {price}.",
         chunk=s.chunk,
         steps=steps,
-        time=text.si(read.time, "s"),
-        worst=text.si(read.longest_step, "s"),
+        time=published.least(s, text.si(read.time, "s")),
+        worst=published.least(s, text.si(read.longest_step, "s")),
         reread=text.count(read.reread),
         again=text.significant(read.reread / max(s.prompt, 1)),
-        price=text.usd(cents),
+        price=published.least(s, text.usd(cents)),
     )
 
 
@@ -83,8 +83,9 @@ def prefix(scenario: Scenario) -> str:
     rows = [
         [say("Prompt tokens to read"), text.count(s.prompt), text.count(s.prompt - hit)],
         [say("FLOPs"), text.si(float(whole), "FLOP"), text.si(float(left), "FLOP")],
-        [say("Time"), text.si(before, "s"), text.si(after, "s")],
-        [say("Saved"), "", text.percent(1 - after / before)],
+        [say("Time"), published.seconds(s, before), published.seconds(s, after)],
+        # Of two bounds no quotient is known.
+        [say("Saved"), "", text.percent(math.nan if known.bounded(s) else 1 - after / before)],
     ]
     table = tables.markdown(["", say("Nothing cached"), say("With the prefix")], rows, " rr")
     tokens = text.plural(s.prefix_hit, marked("{n} cached token"), marked("{n} cached tokens"))
@@ -97,10 +98,16 @@ def prefix(scenario: Scenario) -> str:
     return f"{counted}\n\n{table}"
 
 
+def _time(seconds: float) -> str:
+    return text.si(seconds, "s")
+
+
 def disaggregation(scenario: Scenario, total: float, step: decode.StepTime) -> str:
     """Sending the cache, and how many prefill replicas a decode replica needs."""
     s, n = scenario, scenario.n_chips
     rate = s.batch / (s.output * float(step.total))
+    each = 1 / prefill.prompt_rate(s, total)
+    replicas = prefill.servers_ratio(each, s.batch, float(step.total), s.output)
     rows = [
         [say("Cache of the prompt"), text.si(float(s.model.kv_bytes(s.prompt, s.kv_format)), "B")],
         [say("Sent through one port of {rate}", rate=text.si(s.scale_out, "B/s")),
@@ -108,17 +115,14 @@ def disaggregation(scenario: Scenario, total: float, step: decode.StepTime) -> s
         [say("Sent through a port of each of {n:,} chips", n=n),
          text.si(prefill.transfer_time(s, n), "s")],
         [say("Left over when streamed, one port"),
-         text.si(prefill.exposed_transfer(s, total), "s")],
+         published.upper(s, prefill.exposed_transfer(s, total), _time)],
         [say("Left over when streamed, all ports"),
-         text.si(prefill.exposed_transfer(s, total, n), "s")],
-        [say("Requests per second of one decode replica"), text.significant(rate)],
+         published.upper(s, prefill.exposed_transfer(s, total, n), _time)],
+        [say("Requests per second of one decode replica"),
+         published.upper(s, rate, text.significant)],
         [say("Prompts per second of one prefill replica"),
-         text.significant(prefill.prompt_rate(s, total))],
+         published.upper(s, prefill.prompt_rate(s, total), text.significant)],
         [say("Prefill replicas per decode replica"),
-         text.ratio(
-             prefill.servers_ratio(
-                 1 / prefill.prompt_rate(s, total), s.batch, float(step.total), s.output
-             )
-         )],
+         text.ratio(math.nan if known.bounded(s) else replicas)],
     ]  # fmt: skip
     return tables.markdown([say("Disaggregated"), ""], rows, " r")

@@ -6,11 +6,11 @@ import math
 
 import streamlit as st
 
-from calc import Scenario, candidates, sharding
+from calc import Scenario, candidates, known, sharding
 from calc.decode import StepTime
 from calc.layout import Layout
 from calc.words import say
-from pages.ui.writing import row_choice, sortable, tables, text
+from pages.ui.writing import published, row_choice, sortable, tables, text
 
 
 def limits(scenario: Scenario) -> str:
@@ -79,8 +79,8 @@ def layer_sentence(scenario: Scenario, step: StepTime) -> str:
         "A whole layer takes {read} to read its weights, {compute} to multiply by them and {send} "
         "to send.",
         read=text.si(layer.hbm, "s"),
-        compute=text.si(layer.math, "s"),
-        send=text.si(layer.link, "s"),
+        compute=published.least(scenario, text.si(layer.math, "s")),
+        send=published.least(scenario, text.si(layer.link, "s")),
     )
 
 
@@ -132,6 +132,10 @@ def layouts(scenario: Scenario) -> None:
         st.caption(say("No width that divides these chips is legal for the model."))
         return
     now, timed = _own(scenario), sharding.with_links(scenario).fidelity
+    step, rate, price = say("Step (ms)"), say("Token/s per chip"), say("USD / Mtok")
+    if known.bounded(scenario):
+        step, rate = say("Step, at least (ms)"), say("Token/s per chip, at most")
+        price = say("USD / Mtok, at least")
     row_choice.table(
         "layouts",
         {
@@ -141,19 +145,21 @@ def layouts(scenario: Scenario) -> None:
             say("Expert"): [row.ep for row in rows],
             say("Pipeline"): [row.pp for row in rows],
             say("KV beyond heads"): [row.kv_sharding for row in rows],
-            say("Step (ms)"): [sortable.known(1e3 * row.total) for row in rows],
-            say("Token/s per chip"): [sortable.known(row.throughput_per_chip) for row in rows],
-            say("USD / Mtok"): [sortable.known(row.usd_per_million_tokens) for row in rows],
+            step: [sortable.known(1e3 * row.total) for row in rows],
+            rate: [sortable.known(row.throughput_per_chip) for row in rows],
+            price: [sortable.known(row.usd_per_million_tokens) for row in rows],
             say("Links (%)"): [sortable.known(100 * row.communication) for row in rows],
-            say("Largest batch"): [row.max_batch for row in rows],
+            say("Largest batch"): sortable.batches(
+                sharding.with_links(scenario), [row.max_batch for row in rows]
+            ),
             say("Fits"): [row.fits for row in rows],
         },
         lambda chosen: {**rows[chosen].settings, "fidelity": timed},
         column_config=sortable.formats(
             {
-                say("Step (ms)"): "%.4g",
-                say("Token/s per chip"): "%.4g",
-                say("USD / Mtok"): "%.3g",
+                step: "%.4g",
+                rate: "%.4g",
+                price: "%.3g",
                 say("Links (%)"): "%.0f",
             }
         ),

@@ -47,7 +47,7 @@ def misfit(scenario: Scenario) -> str:
 def seen(scenario: Scenario) -> str:
     """What programs see of a chip's memory, where the maker prints another figure."""
     s, chip = scenario, scenario.chip
-    if chip.memory_by == "maker":
+    if chip.memory_by == "maker" or memory.takes_nothing(s):
         return ""
     printed = replace(s, chip=replace(chip, memory=chip.printed_memory))
     by = say("programs") if chip.memory_by == "runtime" else say("management tools")

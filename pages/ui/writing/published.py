@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from calc import Model, Scenario, custom, known
+import math
+from collections.abc import Callable
+
+from calc import Model, NumberFormat, Scenario, custom, known
 from calc.words import marked, say
 from pages.ui.writing import text
 from presets import formats
@@ -16,6 +19,26 @@ def least(scenario: Scenario, figure: str) -> str:
 def most(scenario: Scenario, figure: str) -> str:
     """What is made in a time; "at most" where a rate is taken as unlimited."""
     return say("at most {figure}", figure=figure) if known.bounded(scenario) else figure
+
+
+def lower(scenario: Scenario, value: float, write: Callable[[float], str]) -> str:
+    """The cell of a time or a price, as `least`."""
+    return _signed("≥ ", scenario, value, write)
+
+
+def upper(scenario: Scenario, value: float, write: Callable[[float], str]) -> str:
+    """The cell of what is made in a time, as `most`."""
+    return _signed("≤ ", scenario, value, write)
+
+
+def _signed(sign: str, scenario: Scenario, value: float, write: Callable[[float], str]) -> str:
+    stands = known.bounded(scenario) and math.isfinite(value)
+    return f"{sign}{write(value)}" if stands else write(value)
+
+
+def seconds(scenario: Scenario, value: float) -> str:
+    """The cell of a time."""
+    return lower(scenario, value, lambda time: text.si(time, "s"))
 
 
 def taken(scenario: Scenario) -> str:
@@ -36,6 +59,12 @@ def taken(scenario: Scenario) -> str:
         if not missing.all
         else say("So no time is known here; what memory holds is."),
     )
+
+
+def offered(scenario: Scenario) -> NumberFormat | None:
+    """A format whose rate is published, where one is missing."""
+    missing = known.unknown(scenario).rates
+    return known.offered(scenario, formats) if missing else None
 
 
 def without_time(scenario: Scenario, what: str) -> str:
@@ -59,7 +88,7 @@ def _rates(scenario: Scenario, missing: known.Unknown) -> str:
         chip=_chip(scenario),
         rates=text.listed(scenario.chip.peaks) or say("none"),
     )
-    known_one = known.offered(scenario, formats)
+    known_one = offered(scenario)
     if known_one is None:
         return published
     return text.sentences(

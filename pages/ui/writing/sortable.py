@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+
+from calc import Scenario, memory
+from pages.ui.writing import written
 
 # In the place of a cell that is nothing.
 MISSING = "–"
@@ -15,6 +18,13 @@ MISSING = "–"
 def known(value: float) -> float | None:
     """A cell, or nothing for what is unknown or never comes."""
     return float(value) if math.isfinite(value) else None
+
+
+def batches(scenario: Scenario, largest: Sequence[int]) -> list[int] | list[str]:
+    """Cells of largest batches, in words where sequences take no memory."""
+    if not memory.takes_nothing(scenario):
+        return list(largest)
+    return [written.batches(scenario, one) for one in largest]
 
 
 def formats(by_heading: Mapping[str, str]) -> dict[str, Any]:

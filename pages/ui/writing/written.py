@@ -84,6 +84,12 @@ _BATCHES = ("max_batch", "sequences_that_fit")
 _SIGNS = {bounds.LEAST: "≥ ", bounds.MOST: "≤ ", "": ""}
 
 
+def batches(scenario: Scenario, sequences: float) -> str:
+    """So many sequences, or any number where they take no memory."""
+    unlimited = sequences and memory.takes_nothing(scenario)
+    return say("any") if unlimited else text.count(sequences)
+
+
 def bounded(id: str, value: float, scenario: Scenario) -> str:
     """A quantity of a scenario, with its sign where that gives only a bound of it."""
     if id in _BATCHES and memory.any_batch(scenario):
