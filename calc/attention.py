@@ -155,6 +155,14 @@ class Attention(ABC):
         """FLOPs of a query-key pair in decoding over those in a prompt; 1 unless latent (F5.1)."""
         return 1.0
 
+    def unmasked_flops(self, tokens: int) -> float:
+        """FLOPs of a prompt without a causal mask, each pair at its price in decoding [FLOP]."""
+        return float(tokens) * float(self.flops(tokens))
+
+    def index_flops(self, pairs: ArrayLike) -> Array:
+        """Of so many pairs, FLOPs of the indexer, which no absorption changes [FLOP] (F2.10)."""
+        return np.zeros(np.shape(pairs))
+
 
 def causal_pairs(tokens: ArrayLike) -> Array:
     """Query-key pairs of a causal prompt, each token seeing itself and all before."""
@@ -470,6 +478,9 @@ class Around(Attention):
     def absorption(self) -> float:
         return self.inner.absorption
 
+    def index_flops(self, pairs: ArrayLike) -> Array:
+        return self.inner.index_flops(pairs)
+
 
 @dataclass(frozen=True)
 class Limited(Around):
@@ -571,6 +582,12 @@ class Chunked(Limited):
         whole = np.floor(length / self.chunk)
         rest = length - whole * self.chunk
         return np.asarray(whole * causal_pairs(self.chunk) + causal_pairs(rest))
+
+    def unmasked_flops(self, tokens: int) -> float:
+        """Of its chunks, none of which sees another."""
+        whole, rest = divmod(tokens, self.chunk)
+        each = self.inner.unmasked_flops
+        return whole * each(self.chunk) + each(rest)
 
 
 @dataclass(frozen=True)

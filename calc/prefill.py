@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc import decode, host, roofline
+from calc.attention import causal_pairs
 from calc.layout import Layout
 from calc.model import Block, Model
 from calc.operators import Chunk, Operator, Work, of_prompt, with_chunk
@@ -416,16 +417,20 @@ def layer_flops(model: Model, tokens: int) -> list[LayerFlops]:
     for block in model.blocks:
         kind, twin = block.attention, block.attention.multi_head
         latent = kind.core is not None and kind.core.latent is not None
-        masked = float(kind.prefill_flops(tokens))
+        masked, every = float(kind.prefill_flops(tokens)), kind.unmasked_flops(tokens)
+        # An indexer scores pairs alike in all forms.
+        index, index_every = map(
+            float, kind.index_flops([causal_pairs(tokens), float(tokens) ** 2])
+        )
         found.append(
             LayerFlops(
                 block,
                 projections=2.0 * tokens * kind.params(model.d_model),
                 feedforward=2.0 * tokens * block.feedforward.active_params(model.d_model),
                 attention=masked,
-                unmasked=float(tokens) * float(kind.flops(tokens)) / kind.absorption,
+                unmasked=(every - index_every) / kind.absorption + index_every,
                 as_multi_head=2.0 * tokens * twin.params(model.d_model) if twin else math.nan,
-                absorbed=masked * kind.absorption if latent else math.nan,
+                absorbed=(masked - index) * kind.absorption + index if latent else math.nan,
             )
         )
     return found

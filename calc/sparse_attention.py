@@ -86,16 +86,16 @@ class Indexed(Around):
         read = self._read.kv_bytes_read(context, kv_format)
         return read + self._index_bytes(context, kv_format)
 
-    def _index_flops(self, pairs: Array) -> Array:
-        return np.asarray(pairs * 2 * self.index_heads * self.index_dim)
+    def index_flops(self, pairs: ArrayLike) -> Array:
+        return np.asarray(pairs, dtype=float) * 2 * self.index_heads * self.index_dim
 
     def flops(self, context: ArrayLike) -> Array:
         attended = self._read.flops(context)
-        return attended + self._index_flops(np.asarray(context, dtype=float))
+        return attended + self.index_flops(context)
 
     def prefill_flops(self, tokens: ArrayLike) -> Array:
         attended = self._read.prefill_flops(tokens)
-        return attended + self._index_flops(causal_pairs(tokens))
+        return attended + self.index_flops(causal_pairs(tokens))
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,25 @@ def test_absorbed_attention_costs_more_in_a_prompt() -> None:
         assert_allclose(layer.absorbed / layer.attention, 3.4)
 
 
+@pytest.mark.parametrize("tokens", [1, 500, 4096, 100_000])
+@pytest.mark.parametrize("model", models)
+def test_without_a_mask_there_are_no_fewer_pairs(model: str, tokens: int) -> None:
+    for layer in prefill.layer_flops(models[model], tokens):
+        assert layer.unmasked >= layer.attention * (1 - 1e-12)
+
+
+def test_an_indexer_scores_pairs_alike_in_every_form() -> None:
+    """DeepSeek-V3.2 by hand: 64 heads of 128 score all pairs, 2,048 tokens are attended to."""
+    n, near = 8192, 2048
+    seen = near * (near + 1) / 2 + (n - near) * near
+    index, index_every = (2 * 64 * 128 * pairs for pairs in (n * (n + 1) / 2, n * n))
+    written, absorbed = 2 * 128 * (128 + 64 + 128), 2 * 128 * (2 * 512 + 64)
+    for layer in prefill.layer_flops(models["deepseek-v3.2"], n):
+        assert_allclose(layer.attention, seen * written + index)
+        assert_allclose(layer.unmasked, n * near * written + index_every)
+        assert_allclose(layer.absorbed, seen * absorbed + index)
+
+
 # F3.4: context where attention takes as many FLOPs as all weights, in decoding.
 @pytest.mark.parametrize(
     ("model", "tokens"),
