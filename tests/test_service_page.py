@@ -15,6 +15,7 @@ from calc import serving
 from pages.ui.frame.pinned import Contender
 from pages.ui.frame.presentation import FIELDS
 from pages.ui.report import report
+from pages.ui.serving import simulations
 
 
 def page(**query: str) -> AppTest:
@@ -37,6 +38,21 @@ def test_requests_are_answered_and_policies_compared() -> None:
     times = table["TTFT p99 (s)"]
     assert times[2] == times.min()
     assert np.isnan(table["USD per M good"][0])
+
+
+def test_very_long_simulations_wait_until_they_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(simulations, "_VERY_LONG", 0)
+    at = page(req="40")
+    assert list(at.dataframe[0].value["Policy"]) == ["continuous"]
+    assert (
+        "Long to simulate, and not done yet: static, dynamic, chunked prefill, disaggregated."
+        in words(at)
+    )
+    at.button(key="service-go-on").click().run()
+    assert len(at.dataframe[0].value) == 5
+    assert "not done yet" not in words(at)
 
 
 def test_the_same_link_gives_the_same_run() -> None:

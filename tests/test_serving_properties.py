@@ -281,6 +281,17 @@ def test_progress_and_stop() -> None:
     assert math.isinf(figures.e2e.percentiles[99])
 
 
+def test_a_run_ends_after_so_many_events_and_says_so() -> None:
+    traffic = serving.generate(300, serving.AtOnce(), serving.Constant(500), serving.Lognormal(50))
+    short = serving.simulate(scenario(), traffic, serving.Continuous(), most_events=400)
+    assert short.stopped and 0 < short.finished.sum() < 300
+    ended = int(short.finished.sum())
+    assert short.notices == (f"Stopped after 400 events, when {ended} of 300 requests had ended.",)
+    whole = serving.simulate(scenario(), traffic, serving.Continuous(), most_events=10**6)
+    assert not whole.stopped and not whole.notices
+    assert whole.finished.all()
+
+
 def test_a_sweep_yields_as_it_goes() -> None:
     traffic = serving.generate(
         300, serving.Poisson(1.0), serving.Lognormal(1000), serving.Lognormal(300)

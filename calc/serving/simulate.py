@@ -33,6 +33,7 @@ def simulate(
     prefix: PrefixCache | None = None,
     progress: Callable[[float], bool | None] | None = None,
     clock: Clock | None = None,
+    most_events: int | None = None,
 ) -> Run:
     """Serve traffic; the same arguments give the same run.
 
@@ -58,6 +59,9 @@ def simulate(
     clock : Clock, optional
         Of an earlier call of `clock_for`, to time a scenario once for several runs; one that does
         not cover this run is not used.
+    most_events : int, optional
+        Events after which the run is stopped, which a notice then says: long prompts in small
+        chunks, or many requests, have millions. Without end by default.
 
     Raises
     ------
@@ -79,7 +83,16 @@ def simulate(
     log = Log(len(traffic))
     tasks, notices = _tasks(traffic, footprint, kept, slots, log)
     floor = Floor(clock, footprint, kept, relieved, prefix, traffic, tasks, log, [])
-    stopped = _drive(deployment.serve(floor), log, progress)
+    stopped = _drive(deployment.serve(floor), log, progress, most_events)
+    if stopped and stopped == most_events:
+        notices.append(
+            say(
+                "Stopped after {events:,} events, when {ended:,} of {all:,} requests had ended.",
+                events=stopped,
+                ended=log.ends,
+                all=len(traffic),
+            )
+        )
     return _run(scenario, deployment, floor, stopped, notices)
 
 
@@ -151,19 +164,24 @@ def _tasks(
 
 
 def _drive(
-    events: Iterator[None], log: Log, progress: Callable[[float], bool | None] | None
-) -> bool:
-    """Let all events happen; returns whether `progress` stopped them."""
+    events: Iterator[None],
+    log: Log,
+    progress: Callable[[float], bool | None] | None,
+    most: int | None,
+) -> int:
+    """Let all events happen, or `most` of them; returns after how many it stopped, 0 if not."""
     for number, _ in enumerate(events, 1):
         if progress and number % _EVENTS == 0 and progress(log.ends / len(log.fate)) is False:
-            return True
+            return number
+        if number == most and log.ends < len(log.fate):
+            return number
     if progress:
         progress(log.ends / len(log.fate))
-    return False
+    return 0
 
 
 def _run(
-    scenario: Scenario, deployment: Deployment, floor: Floor, stopped: bool, notices: Sequence[str]
+    scenario: Scenario, deployment: Deployment, floor: Floor, stopped: int, notices: Sequence[str]
 ) -> Run:
     log = floor.log
     columns = np.array(log.intervals).reshape(-1, 5).T
@@ -198,7 +216,7 @@ def _run(
         asked=log.asked,
         found=log.found,
         reread=log.reread,
-        stopped=stopped,
+        stopped=bool(stopped),
         notices=tuple(notices),
     )
 
@@ -221,6 +239,7 @@ def load_sweep(
     relief: Relief | None = None,
     prefix: PrefixCache | None = None,
     clock: Clock | None = None,
+    most_events: int | None = None,
 ) -> Iterator[LoadPoint]:
     """Runs of the requests at several rates, each as soon as it is simulated.
 
@@ -231,6 +250,6 @@ def load_sweep(
     for rate in rates:
         run = simulate(
             scenario, traffic.at_rate(rate), deployment, memory=memory, relief=relief,
-            prefix=prefix, clock=timed,
+            prefix=prefix, clock=timed, most_events=most_events,
         )  # fmt: skip
         yield LoadPoint(rate, run)

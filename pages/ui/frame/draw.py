@@ -14,7 +14,6 @@ from calc.words import say
 from pages.ui.frame import link, session, sidebar, tabs
 from pages.ui.frame.page import Metrics, Page, Part, V
 from pages.ui.writing import explained, hosted, published, tables, text, written
-from presets import formats
 
 # Of the product, the same in every language.
 NAME = "Inference Ledger"

@@ -30,6 +30,10 @@ _MOST_SWEPT = 400
 _MOST_DRAWN = 4
 # Requests and chunks over all policies from which a bar is worth its place.
 _LONG = 10_000
+# And from which the policies that are not shown wait until they are asked for.
+_VERY_LONG = 50_000
+# Of one simulation; 20,000 requests with prompts of a few chunks take fewer.
+_MOST_EVENTS = 200_000
 _KEPT, _SWEEP = "_service", "_load"
 
 
@@ -129,6 +133,7 @@ class _Found:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     stopped: bool = False
+    all_asked: bool = False
 
     @property
     def left(self) -> list[str]:
@@ -148,22 +153,33 @@ class _Found:
 
     def go_on(self) -> None:
         """Simulate the rest after all."""
-        self.stopped = False
+        self.stopped, self.all_asked = False, True
+
+
+def _offer(found: _Found, why: str) -> None:
+    """Why some policies are missing, and a way to have them after all."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(why, width="content")
+        st.button(say("Go on"), key="service-go-on", on_click=found.go_on)
 
 
 def _simulate(scenario: Scenario, found: _Found) -> None:
     left, of = found.left, len(found.setup.deployments)
     if found.stopped and left:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            names = text.listed(map(name, left))
-            st.caption(say("Stopped before {policies}.", policies=names), width="content")
-            st.button(say("Go on"), key="service-go-on", on_click=found.go_on)
+        _offer(found, say("Stopped before {policies}.", policies=text.listed(map(name, left))))
         return
+    work = _work(found.traffic, scenario) * of
+    if work > _VERY_LONG and not found.all_asked:
+        waiting = [id for id in left if id != found.setup.shown]
+        left = [id for id in left if id not in waiting]
+        if waiting:
+            names = text.listed(map(name, waiting))
+            _offer(found, say("Long to simulate, and not done yet: {policies}.", policies=names))
     place = st.empty()
     clock = _clock(scenario, found.traffic, found.setup)
     for policy in left:
         told = None
-        if _work(found.traffic, scenario) * of > _LONG:
+        if work > _LONG:
             told = _progress(place, found, (of - len(found.left)) / of, name(policy))
         _run(scenario, found, policy, clock, told)
     place.empty()
@@ -181,6 +197,7 @@ def _run(
         run = serving.simulate(
             scenario, found.traffic, found.setup.deployments[policy], memory=found.setup.memory,
             relief=found.setup.relief, prefix=found.setup.prefix, clock=clock, progress=told,
+            most_events=_MOST_EVENTS,
         )  # fmt: skip
     except serving.ServingError as error:
         found.problems[policy] = str(error)
@@ -263,6 +280,7 @@ def loads(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -
         [point] = serving.load_sweep(
             scenario, kept.traffic, setup.deployments[policy], [rate],
             memory=setup.memory, relief=setup.relief, prefix=setup.prefix, clock=clock,
+            most_events=_MOST_EVENTS // len(_SWEPT),
         )  # fmt: skip
         known.append(serving.summary(point.run, setup.limits))
     return kept
