@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from calc import decode
 from calc.engine import PHASES
-from pages.ui.measured import figures, own, public, tables
+from pages.ui.measured import figures, own, tables
 from pages.ui.measured.page import _open
 from pages.ui.measured.view import MeasuredView
 from presets import measured
