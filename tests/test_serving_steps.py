@@ -268,7 +268,7 @@ def one_pass(s: Scenario, parts: list[tuple[int, int]]) -> float:
     flops = sum(float(prefill.flops(s.model, a + c, a)) for a, c in parts)
     moved = float(s.model.bytes_read(sum(c for _, c in parts), s.stored))
     moved += sum(float(s.model.kv_bytes(a + c, s.kv_format)) for a, c in parts)
-    rate = s.chip.peak(s.compute_format) * s.mfu
+    rate = s.chip.peak(s.compute_format) * s.constants.mfu
     return max(flops / rate, moved / s.chip.bandwidth) / s.n_chips
 
 

@@ -35,7 +35,7 @@ def fit_class(rows: Sequence[Row], start: EngineClass) -> Constants:
 def _fitted(
     trial: Trial, rows: Sequence[Row], used: NDArray[np.bool_], start: EngineClass
 ) -> Constants:
-    """The same on some of the rows of a trial."""
+    """Constants fitted on some of the rows of a trial."""
     count = Counter(row.source for row, one in zip(rows, used, strict=True) if one)
     usual = used * np.array([max(count[row.source], 1) ** -0.5 for row in rows])
     free = {name: math.inf for name in start.spread if name in FITTED}

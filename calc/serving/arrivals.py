@@ -24,7 +24,7 @@ class Arrivals(Protocol):
         """Mean rate [request/s]; inf if all come at once."""
 
     def at(self, rate: float) -> Arrivals:
-        """The same process at another rate [request/s]."""
+        """These arrivals at another rate [request/s]."""
 
     def draw(self, random: np.random.Generator, count: int) -> Array:
         """Times of so many arrivals in order [s]."""

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import prefill
+from calc import host, prefill
 from calc.scenario import Scenario
 
 Array = NDArray[np.float64]
@@ -67,9 +67,16 @@ class Prompts:
             return float(np.interp(tokens, *self._matrices)) + pairs
         s, each, head = self._scenario, *self._flops
         cache = sum(float(self._cache[at + size]) for at, size in parts)
-        weights = float(s.model.bytes_read(float(tokens), s.stored, s.routing_skew))
+        weights = float(host.chip_bytes_read(s, float(tokens)))
         read = (weights + cache) / (s.n_chips * s.chip.bandwidth)
-        return max(tokens * each + len(parts) * head + pairs, read)
+        return max(tokens * each + len(parts) * head + pairs, read) + self._hosted(tokens)
+
+    def _hosted(self, tokens: int) -> float:
+        """Time of what the host holds, for so many tokens of prompts [s] (F3.11)."""
+        if not self._scenario.host_share:
+            return 0.0
+        work = prefill.prompt_time(self._scenario, tokens, 0).work
+        return sum(float(one.time) for one in work.operators if one.name == host.ON_HOST)
 
     @cached_property
     def _lengths(self) -> Array:
@@ -80,7 +87,7 @@ class Prompts:
         """Time of attention over a prompt up to every length [s]."""
         s = self._scenario
         if s.fidelity == "bound":
-            rate = s.n_chips * s.chip.peak(s.compute_format) * s.mfu
+            rate = s.n_chips * s.chip.peak(s.compute_format) * s.constants.mfu
             return np.asarray(s.model.prefill_attention_flops(self._lengths) / rate)
         work = prefill.prompt_time(s, self._lengths, 0).work
         none = np.zeros_like(self._lengths)
@@ -98,9 +105,10 @@ class Prompts:
     def _flops(self) -> tuple[float, float]:
         """Time of a token's matrices, and of scoring one [s]."""
         s = self._scenario
-        rate = s.n_chips * s.linear_rate * s.mfu
+        rate = s.n_chips * s.linear_rate * s.constants.mfu
         head = 2.0 * s.model.head_params / rate
-        return float(prefill.linear_flops(s.model, 1.0) / rate - head), head
+        linear = float(prefill.linear_flops(s.model, 1.0)) - 2.0 * host.active(s)
+        return linear / rate - head, head
 
     @cached_property
     def _matrices(self) -> tuple[Array, Array]:

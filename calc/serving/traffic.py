@@ -198,7 +198,7 @@ class Recipe:
         positive(marked("The time between turns"), self.think, "s")
 
     def at(self, rate: float) -> Recipe:
-        """The same at another rate [request/s]."""
+        """This traffic at another rate [request/s]."""
         return replace(self, arrivals=self.arrivals.at(rate))
 
     def draw(self) -> Traffic:
