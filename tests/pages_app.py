@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block
 
 from calc import Scenario, link
 from calc.explain import EXPLANATIONS, bounds
@@ -24,6 +26,9 @@ from pages.ui.serving.view import ServingView
 from pages.ui.writing import text, written
 
 APP = ROOT / "app.py"
+
+# Each new session of the harness would look through all installed packages for components.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 # In the order of the navigation.
@@ -69,9 +74,47 @@ def tour(names: Iterable[str] = PAGES, **query: str) -> Iterator[tuple[Page[Any]
         yield PAGES[name], test
 
 
+EACH = """
+import streamlit as st
+from pages_app import PAGES, asked
+from pages.ui.frame import draw, session
+
+lent = session.Lent(asked(**st.query_params.to_dict()), ())
+for page in PAGES.values():
+    with st.container(), session.lending(lent):
+        draw.page(page)
+"""
+
+
+def frameless(script: str, **query: str) -> AppTest:
+    """A script without the app around it, before it runs; it finds what the sidebar would hold."""
+    test = AppTest.from_string(script, default_timeout=60)
+    values = parsed(**query)
+    for key, value in query.items():
+        test.query_params[key] = value
+    for field in FIELDS:
+        test.session_state[field.key] = values[field.name]
+    return test
+
+
+def sheets(**query: str) -> Iterator[tuple[Page[Any], Block]]:
+    """All pages in one run, without the frame around them: half of what a tour costs."""
+    test = frameless(EACH, **query).run()
+    assert not test.exception
+    for page, block in zip(PAGES.values(), test.main.children.values(), strict=True):
+        assert isinstance(block, Block)
+        assert block.title[0].value == page.question
+        yield page, block
+
+
+def parsed(**query: str) -> dict[str, Any]:
+    """Field values as a link gives them."""
+    return link.parse({key: [value] for key, value in query.items()}, PRESETS, FIELDS)[0]
+
+
 def asked(**query: str) -> Scenario:
     """The scenario that a link asks for."""
-    values, _ = link.parse({key: [value] for key, value in query.items()}, PRESETS, FIELDS)
+    values = parsed(**query)
     brought = {text.key: values[text.name] for text in link.TEXTS}
     return build(values, link.with_custom(PRESETS, brought)[0])
 
@@ -88,7 +131,7 @@ def charts(name: str) -> int:
     return sum(component == "ledger_renderer" for component in drawn)
 
 
-def metrics(test: AppTest) -> dict[str, str]:
+def metrics(test: AppTest | Block) -> dict[str, str]:
     """The figures on cards, by their labels."""
     return {metric.label: metric.value for metric in test.metric}
 

@@ -78,7 +78,8 @@ def unsaid(words: str) -> frozenset[str]:
     # Of a formula, the words in it but for the names of symbols.
     words = re.sub(r"_\\text\{[^}]*\}", "", words)
     words = FORMULA.sub(lambda found: " ".join(re.findall(r"\\text\{([^}]*)\}", found[0])), words)
-    for quoted in quotes():
+    # Of many names few are long enough to be looked for in the little that is left.
+    for quoted in quotes() if WORD.search(words) else ():
         words = words.replace(quoted, "")
     return frozenset(WORD.findall(SKIPPED.sub("", words))) - SAME
 

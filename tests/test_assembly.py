@@ -7,16 +7,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from pages_app import PAGES, opened
+from pages_app import PAGES, frameless, opened
 from said import within
-from streamlit.testing.v1 import AppTest
 
-from calc import link
 from calc.explain import EXPLANATIONS
 from pages.ui.frame import draw, sidebar
-from pages.ui.frame.link import PRESETS
 from pages.ui.frame.page import ROOT, Page
-from pages.ui.frame.presentation import FIELDS, SLIDE, SLIDES
+from pages.ui.frame.presentation import SLIDE, SLIDES
 from pages.ui.frame.session import HOME
 
 
@@ -68,7 +65,7 @@ from pages.ui.frame.page import ROOT
 # What links between pages look for.
 st.navigation([st.Page(ROOT / "pages" / f"{name}.py") for name in PAGES], position="hidden")
 page = PAGES[st.session_state.page]
-view = page.view(asked(**st.session_state.query), st.session_state)
+view = page.view(asked(**st.query_params.to_dict()), st.session_state)
 draw.parts_of(page)[st.session_state.part](view)
 """
 
