@@ -67,7 +67,8 @@ class Switch:
             return self._tab(value)
         if self.many:
             return tuple(self.default if value is None else value)
-        return value if value in self.offered else self.default
+        # Nothing held is looked for nowhere: a range would be gone through from end to end.
+        return self.default if value is None or value not in self.offered else value
 
     def _tab(self, shown: Any) -> Any:
         # As the row was labelled when it was drawn last, in whatever language that was.
