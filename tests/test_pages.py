@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pages_app import PAGES, asked, expected, metrics, notes, opened, sheets, tour, words
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Block
 
 from calc import Scenario
 from pages.ui.frame.page import Page
@@ -116,9 +115,7 @@ LIMITS = [
 ]  # fmt: skip
 
 
-def show(
-    pages: Iterable[tuple[Page[Any], AppTest | Block]], s: Scenario, *, known: bool = False
-) -> None:
+def show(pages: Iterable[tuple[Page[Any], AppTest]], s: Scenario, *, known: bool = False) -> None:
     """That the cards of pages say what the formulas give for a scenario."""
     for page, test in pages:
         if page.metrics:
