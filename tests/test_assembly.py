@@ -74,14 +74,8 @@ draw.parts_of(page)[st.session_state.part](view)
 def test_every_part_drawn_alone_says_what_it_says_on_its_page(page: Page[Any]) -> None:
     parts = draw.parts_of(page)
     places = list(opened(page.name, **QUERY)._tree[0].children.values())[-len(parts) :]
-    alone = AppTest.from_string(ALONE, default_timeout=60)
-    for key, value in QUERY.items():
-        alone.query_params[key] = value
-    # What the sidebar's controls would hold.
-    values, _ = link.parse({key: [value] for key, value in QUERY.items()}, PRESETS, FIELDS)
-    held = {field.key: values[field.name] for field in FIELDS}
-    for key, value in {**held, "page": page.name, "query": QUERY}.items():
-        alone.session_state[key] = value
+    alone = frameless(ALONE, **QUERY)
+    alone.session_state["page"] = page.name
     for part, place in zip(parts, places, strict=True):
         alone.session_state["part"] = part
         alone.run()
