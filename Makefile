@@ -33,6 +33,7 @@ translations: .venv/test-ready
 benchmark: .venv/test-ready
 	$(BIN)/python tests/benchmarks/core.py
 	$(BIN)/python tests/benchmarks/page.py
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/calibration.py
 
 .venv/run-ready: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .

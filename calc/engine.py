@@ -97,7 +97,7 @@ class EngineClass:
     Parameters
     ----------
     id, name : str
-        Slug, and the name shown to people, marked for translation.
+        Slug, and the name shown to people.
     status : str
         ``offered``, ``thin`` or ``history``.
     rows, sources : int

@@ -306,12 +306,8 @@ SCHEMA: tuple[Field, ...] = fields.schema(Scenario)
 FIELDS: Mapping[str, Field] = {one.name: one for one in SCHEMA}
 
 # What an absent key means where no class is asked.
-PLAIN = Constants(
-    **{
-        one.name: FIELDS[one.name].resolve(FIELDS[one.name].default, {})
-        for one in fields_of(Constants)
-    }
-)
+_TABLED = [FIELDS[one.name] for one in fields_of(Constants)]
+PLAIN = Constants(**fields.resolved(_TABLED, {one.name: one.default for one in _TABLED}, {}))
 
 def class_of(chip: Chip, fidelity: str, engine: str) -> EngineClass | None:
     """The class that times at a fidelity go by; None where there is none to plan with."""
@@ -331,8 +327,9 @@ def usual(engine_class: EngineClass | None, own: Own | None = None) -> Constants
     found = engine_class.constants if engine_class else PLAIN
     if own is None:
         return found
-    fitted = {"bandwidth_efficiency": own.bandwidth_efficiency, "kernel_time": own.kernel_time}
-    return replace(found, **fitted)
+    return replace(
+        found, bandwidth_efficiency=own.bandwidth_efficiency, kernel_time=own.kernel_time
+    )
 
 
 _PARAMETERS = f"    Parameters\n    ----------\n{fields.described(SCHEMA)}"

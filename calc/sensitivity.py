@@ -105,7 +105,7 @@ KNOBS = (
     Knob(
         marked("Overheads"),
         _overheads_times,
-        lambda s: s.fidelity != "bound" and _overheads(s).any(),
+        lambda s: s.fidelity != "bound" and bool(_overheads(s).any()),
     ),
 )
 

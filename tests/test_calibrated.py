@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ ROOT = Path(__file__).parents[1] / "presets"
 NAMES = [one.name for one in fields(Constants)]
 
 
-def own(**changed: float) -> dict[str, float]:
+def own(**changed: float) -> dict[str, Any]:
     """Constants that a scenario sets itself: those that leave the operators alone, and changes."""
     return {name: getattr(PLAIN, name) for name in NAMES} | changed
 
@@ -35,7 +36,7 @@ def test_a_step_takes_no_less_than_its_operators_and_they_no_less_than_the_bound
     s: Scenario,
 ) -> None:
     s = replace(s, routing_skew=0.0)
-    unset = dict.fromkeys(NAMES)
+    unset: dict[str, Any] = dict.fromkeys(NAMES)
     calibrated = float(decode.step_time(replace(s, fidelity="calibrated", **unset)).total)
     operators = float(decode.step_time(replace(s, fidelity="operators", **unset)).total)
     bound = float(decode.step_time(replace(s, fidelity="bound")).total)
@@ -57,7 +58,8 @@ def test_what_a_scenario_sets_goes_before_the_table() -> None:
     assert CALIBRATED.engine_class.id == "tpu"
     assert CALIBRATED.constants == CALIBRATED.engine_class.constants
     for name in ("bandwidth_efficiency", "compute_efficiency", "mfu", "link_efficiency"):
-        assert getattr(replace(CALIBRATED, **{name: 1.0}).constants, name) == 1.0
+        changed: dict[str, Any] = {name: 1.0}
+        assert getattr(replace(CALIBRATED, **changed).constants, name) == 1.0
     by_layer = replace(CALIBRATED, layer_overhead=1e-5).constants
     assert (by_layer.layer_overhead, by_layer.kernel_time) == (1e-5, 0.0)
     assert replace(CALIBRATED, layer_overhead=1e-5, kernel_time=2e-6).constants.kernel_time == 2e-6
@@ -82,7 +84,7 @@ def test_an_absent_key_means_what_it_did_at_the_other_fidelities(fidelity: str) 
 def test_the_engine_picks_the_class_and_a_history_is_no_class() -> None:
     def of(chip: str, engine: str = "chip") -> str | None:
         found = scenario(chip=chip, fidelity="calibrated", engine=engine).engine_class
-        return found and found.id
+        return found.id if found else None
 
     assert of("h100-sxm") == of("h100-sxm", "server") == "nvidia-hbm/server"
     assert of("h100-sxm", "llama.cpp") == "nvidia-hbm/llama.cpp"

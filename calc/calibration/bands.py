@@ -73,7 +73,7 @@ def no_band(scenario: Scenario, phase: str | None = None) -> str:
         )
     if _used(s.engine_class, asked) not in s.engine_class.bands:
         return say(
-            "Too few sources measured this on {chips} for a band.", chips=say(s.engine_class.name)
+            "Too few sources measured this on {chips} for a band.", chips=s.engine_class.name
         )
     return ""
 
@@ -87,7 +87,7 @@ def basis(scenario: Scenario) -> str:
             rows=s.own.rows,
             error=s.own.error,
         )
-    return say(s.engine_class.name) if s.engine_class else ""
+    return s.engine_class.name if s.engine_class else ""
 
 
 def no_class(scenario: Scenario) -> str:
@@ -100,7 +100,7 @@ def no_class(scenario: Scenario) -> str:
         return say(
             "{chip} was measured with engines of the past only ({note}): operators are shown.",
             chip=s.chip.name,
-            note=say(found.note),
+            note=found.note,
         )
     return say(
         "Nobody published enough of this engine on {chip}: operators are shown.", chip=s.chip.name

@@ -37,9 +37,9 @@ class Trial:
         count = 0
         for places, made_of in by_setting(rows, _bare):
             for part in made_of:
-                lines = count + np.arange(len(places))
+                lines = count + np.arange(len(places), dtype=float)
                 count += len(places)
-                parts.append(_part(part, np.array(places)))
+                parts.append(_part(part, np.array(places, dtype=float)))
                 operators += [
                     _lines(lines, one.read, one.compute, one.overlap)
                     for one in part.step.work.operators

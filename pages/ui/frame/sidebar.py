@@ -334,7 +334,8 @@ def _unset(field: Quantity, chosen: Mapping[str, Any], offered: Catalogues) -> s
     """What an empty box stands for: the figure of the calibration or class, or the default."""
     fidelity = chosen["fidelity"]
     found = class_of(offered["chips"][chosen["chip"]], fidelity, chosen["engine"])
-    own = own_of(fidelity, *(FIELDS[name].resolve(chosen[name], offered) for name in OWN))
+    fitted: list[Any] = [FIELDS[name].resolve(chosen[name], offered) for name in OWN]
+    own = own_of(fidelity, *fitted)
     value = dump_value(field, field.plain(getattr(usual(found, own), field.name)))
     if own and field.name in ("bandwidth_efficiency", "kernel_time"):
         return say("{value} by your calibration", value=value)
