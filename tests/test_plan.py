@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from calc import Chip, Price, Scenario, plan
 from calc.chip import Fabric
+from calc.explain import plan as explain_plan
 from calc.layout import Layout
 from calc.plan import replica
 from presets import chips, formats, models
@@ -202,3 +203,25 @@ def test_the_curve_passes_through_the_best() -> None:
     for index, chip in enumerate(space.chips):
         assert found.curve.least[index, at] == pytest.approx(found.per_chip[chip.id].usd_per_hour)
     assert (found.curve.least[:, 1:] <= found.curve.least[:, :-1]).all()
+
+
+@pytest.mark.parametrize("asked", (1, 3, 7, 11), ids=str)
+def test_explanations_give_what_the_plan_says(asked: int) -> None:
+    s, ask, space = question(GOLDEN["questions"][asked])
+    spare = replace(ask, spare=True)
+    for one in (*plan.search(s, ask, space).rows[:2], *plan.search(s, spare, space).rows[:1]):
+        values = {id: entry.build(s).value for id, entry in explain_plan.explanations(one).items()}
+        known = {
+            "plan_replicas": one.replicas, "plan_usd_per_hour": one.usd_per_hour,
+            "plan_usd_per_million": one.usd_per_million_out, "plan_rate": one.rate,
+            "plan_slots": one.slots, "plan_tokens_per_joule": one.tokens_per_joule,
+            "plan_tpot": one.mean_tpot, "plan_used": one.used,
+        }  # fmt: skip
+        if one.prefill:
+            known["plan_transfer"] = one.prefill.sending
+        for id, value in values.items():
+            if id in known:
+                # The fixed point is that of four rounds.
+                near = 5e-3 if id == "plan_tpot" else 1e-6
+                assert value == pytest.approx(known[id], rel=near), id
+        assert values.keys() - known.keys() <= {"plan_wait"}

@@ -47,7 +47,7 @@ def test_limits_that_nothing_keeps_are_not_relaxed() -> None:
     assert "would be kept from $" in said
 
 
-@pytest.mark.parametrize("tab", ["Every chip", "Launch command", "Simulated"])
+@pytest.mark.parametrize("tab", ["Every chip", "Launch command", "Simulated", "Formulas"])
 def test_a_tab_opens(tab: str) -> None:
     test = opened("plan", **CHAT)
     test.session_state["plan-tabs"] = tab
@@ -56,7 +56,7 @@ def test_a_tab_opens(tab: str) -> None:
     shown = words(test) + notes(test) + "".join(code.value for code in test.code)
     wanted = {
         "Every chip": "MI325X", "Launch command": "vllm serve Qwen/Qwen3-32B",
-        "Simulated": "Poisson arrivals at 6.00/s",
+        "Simulated": "Poisson arrivals at 6.00/s", "Formulas": "Whole replicas for the rate",
     }  # fmt: skip
     assert wanted[tab] in shown
 

@@ -315,6 +315,13 @@ class Floor(Applied):
 _ONE_LINE = 3
 
 
+class Ceiling(Applied):
+    """The whole number above."""
+
+    def __init__(self, argument: Expression) -> None:
+        super().__init__(math.ceil, "ceil", r"\lceil ", r"\rceil ", argument)
+
+
 class Total(_Combined):
     """The sum of several terms, one below another where they are many."""
 

@@ -112,5 +112,5 @@ def decoders(scenario: Scenario, layout: Layout, batch: ArrayLike, ask: Ask) -> 
     none = np.full(step.shape, np.nan)
     return Steady(
         decoding / (ask.steps * step), step, step, tpot, none, step, np.zeros(step.shape), held,
-        fits(s, layout, held, ask),
+        fits(s, layout, held, ask), none, 0.0, np.zeros(()),
     )  # fmt: skip

@@ -42,6 +42,11 @@ class Steady:
         Sequences that it must hold at once: the 99th percentile.
     holds : array
         Whether memory holds so many, and the budget has a token for each.
+    reading : array
+        Time of a prompt in the reader [s].
+    share, waiting : array
+        Share of the steps of a group that read a part of a prompt, and prompts that are found
+        waiting; 0 in a pool that only decodes.
     """
 
     rate: Array
@@ -53,6 +58,9 @@ class Steady:
     used: Array
     slots: Array
     holds: NDArray[np.bool_]
+    reading: Array
+    share: Array | float
+    waiting: Array
 
 
 def steady(
@@ -123,7 +131,7 @@ def steady(
         enough = np.asarray(budget) >= np.ceil(held / g)
     return Steady(
         flow.rate, step, mixed, tpot, ttft, flow.tpot, flow.used, held,
-        enough & (share < 1) & fits(s, layout, held, ask),
+        enough & (share < 1) & fits(s, layout, held, ask), reading, share, flow.waiting,
     )  # fmt: skip
 
 
@@ -156,7 +164,7 @@ def whole(scenario: Scenario, layout: Layout, batch: ArrayLike, ask: Ask) -> Ste
     longest = step + reading
     return Steady(
         flow.rate, step, longest, tpot, ttft, flow.tpot, flow.used, held,
-        (flow.used < 1) & fits(s, layout, held, ask),
+        (flow.used < 1) & fits(s, layout, held, ask), reading, 0.0, flow.waiting,
     )  # fmt: skip
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import plan
+from calc.explain.plan import explanations
 from calc.words import marked, say
 from pages.ui.charts import kit
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.plan import figures, store, tables, words
 from pages.ui.plan.view import PlanView
-from pages.ui.writing import text
+from pages.ui.writing import explained, text
 
 QUESTION = marked("What serves this traffic, and for what?")
 
@@ -143,6 +144,26 @@ def simulated(view: PlanView) -> bool:
     return bool(left)
 
 
+def formulas(view: PlanView) -> None:
+    """How each figure of the plan comes about."""
+    one = view.looked_at
+    if one is None:
+        st.caption(say("There is no plan to explain."))
+        return
+    entries = explanations(one)
+    id = st.selectbox(
+        say("Number"),
+        list(entries),
+        format_func=lambda id: say(entries[id].label),
+        key="plan-explained",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    st.markdown(words.machines(one))
+    st.markdown(say(entries[id].reading))
+    explained.shown(entries[id], entries[id].build(one.scenario))
+
+
 # Plans that are simulated unasked.
 PROVED = 3
 
@@ -164,6 +185,7 @@ PAGE = Page(
         marked("Every chip"): every_chip,
         marked("Simulated"): simulated,
         marked("Launch command"): launch,
+        marked("Formulas"): formulas,
     },
     explained=("step_time", "prefill_time", "kv_per_sequence", "servers_ratio"),
     exhibits=(

@@ -61,6 +61,11 @@ def formula(id: str, scenario: Scenario) -> None:
     """One formula, with symbols and with numbers, what its symbols are, and all of it to copy."""
     entry = EXPLANATIONS[id]
     sense, written = bounds.written(id, entry, scenario)
+    shown(entry, written, sense)
+
+
+def shown(entry: Explanation, written: Expression, sense: str = "") -> None:
+    """A formula that is built, as an equation or as a bound."""
     relation = {bounds.LEAST: r"\ge", bounds.MOST: r"\le", "": "="}[sense]
     symbols, numbers = written.latex(), f"{written.latex(numbers=True)} = {_result(entry, written)}"
     st.latex(f"{entry.symbol} {relation} {symbols}")
