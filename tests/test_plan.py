@@ -225,3 +225,37 @@ def test_explanations_give_what_the_plan_says(asked: int) -> None:
                 near = 5e-3 if id == "plan_tpot" else 1e-6
                 assert value == pytest.approx(known[id], rel=near), id
         assert values.keys() - known.keys() <= {"plan_wait"}
+
+
+def test_a_plan_holds_before_simulated_requests() -> None:
+    """Means of one pool and of two of unlike replicas, as the closed form says or better."""
+    s, ask, space = question(GOLDEN["questions"][1])
+    short = replace(ask, prompt=600, output=60, rate=40.0)
+    for arrangement in (("chunked",), ("disaggregated",)):
+        best = plan.search(s, short, replace(space, arrangements=arrangement)).best
+        assert best
+        proof = plan.verify(best, 400)
+        assert proof.holds and proof.service.good_share > 0.95
+        assert 0.8 * best.tpot < proof.tpot < 1.05 * best.tpot
+
+
+@pytest.mark.parametrize("engine", plan.ENGINES)
+def test_a_launch_command_says_the_plan(engine: str) -> None:
+    s, ask, space = question(next(a for a in GOLDEN["questions"] if a["model"] == "deepseek-v3"))
+    fine = replace(s, fidelity="operators")
+    best = plan.search(fine, ask, space).best
+    assert best and best.scenario.attention_dp == 8
+    found = plan.command(best, engine)
+    (only,) = found.pools
+    assert only.replicas == best.replicas and "deepseek-ai/DeepSeek-V3" in only.text
+    each = math.ceil(best.slots / 8)
+    wanted = {
+        "vllm": ("--data-parallel-size 8", "--enable-expert-parallel", f"--max-num-seqs {each}"),
+        "sglang": ("--tensor-parallel-size 8", "--enable-dp-attention",
+                   f"--max-running-requests {8 * each}"),
+        "tensorrt-llm": ("tensor_parallel_size: 8", "enable_attention_dp: true",
+                         f"max_batch_size: {each}"),
+    }  # fmt: skip
+    for flag in (*wanted[engine], str(best.budget), "5000"):
+        assert flag in only.text
+    assert any("checkpoint that is stored so" in told for told in found.left_out)

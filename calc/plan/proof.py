@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from calc.plan import replica
 from calc.plan.ask import Ask
 from calc.plan.candidate import Candidate
-from calc.scenario import Scenario
 from calc.serving import (
     ChunkedPrefill,
     Colocated,
@@ -53,7 +53,7 @@ def verify(
     Raises
     ------
     ServingError
-        If the simulation cannot express the plan: pools of unlike replicas, or groups.
+        If the simulation cannot express the plan.
     """
     one, ask = candidate, candidate.ask
     deployment, part = _deployment(one)
@@ -83,25 +83,20 @@ def _of(ask: Ask, spread: Spread) -> float:
 def _deployment(one: Candidate) -> tuple[Deployment, float]:
     """How it is simulated, and the share of the requests that so many replicas get."""
     s = one.scenario
-    if s.attention_dp > 1 and s.fidelity != "bound":
-        raise ServingError(say("Groups with a budget each are not simulated."))
-    replicas = min(one.replicas, MOST_REPLICAS)
+    groups = int(replica.groups(s, replica.layout_of(s)))
     if one.prefill is None:
         batching = (
-            ChunkedPrefill(one.slots, max(one.budget, one.slots))
+            ChunkedPrefill(one.slots, max(one.budget, -(-one.slots // groups)), groups)
             if one.budget
             else Continuous(one.slots)
         )
+        replicas = min(one.replicas, MOST_REPLICAS)
         return Colocated(batching, replicas, affinity=False), replicas / one.replicas
     pool = one.prefill
-    if pool.scenario.n_chips != s.n_chips or _widths(pool.scenario) != _widths(s):
-        raise ServingError(say("Pools of unlike replicas are not simulated."))
-    if one.replicas + pool.replicas > MOST_REPLICAS:
+    if max(one.replicas, pool.replicas) > MOST_REPLICAS:
         raise ServingError(say("So many replicas are not simulated."))
-    bandwidth = s.scale_out * s.n_chips
-    deployment = Disaggregated(pool.replicas, one.replicas, bandwidth, True, Continuous(one.slots))
+    bandwidth = s.scale_out * pool.scenario.n_chips
+    deployment = Disaggregated(
+        pool.replicas, one.replicas, bandwidth, True, Continuous(one.slots), reader=pool.scenario
+    )
     return deployment, 1.0
-
-
-def _widths(s: Scenario) -> tuple[int, ...]:
-    return (s.tensor_parallel, s.attention_dp, s.expert_parallel, s.pipeline)

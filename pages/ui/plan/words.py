@@ -114,12 +114,12 @@ def _next(answer: Answer, best: Candidate) -> str:
     other = answer.beside(best)
     if other is None:
         return say("; no other chip keeps them")
-    change = text.change(other.usd_per_hour, best.usd_per_hour)
-    return say(
-        "; next {chip}{change}",
-        chip=text.plain(other.scenario.chip.name),
-        change=f", {change}" if change and not math.isnan(other.usd_per_hour) else "",
-    )
+    chip, change = text.plain(other.scenario.chip.name), ""
+    if not math.isnan(other.usd_per_hour):
+        change = text.change(other.usd_per_hour, best.usd_per_hour)
+    if not change:
+        return say("; next {chip}", chip=chip)
+    return say("; next {chip}, {change}", chip=chip, change=change)
 
 
 def binds(one: Candidate) -> str:
