@@ -202,6 +202,11 @@ class PerToken(Attention):
         return self
 
     @property
+    def rotary_width(self) -> int:
+        """Elements of a row in an engine's table of rotary positions; 0 where there is none."""
+        return 0
+
+    @property
     def multi_head(self) -> GroupedQuery | None:
         return None
 
@@ -327,6 +332,10 @@ class GroupedQuery(PerToken):
         )
 
     @property
+    def rotary_width(self) -> int:
+        return self.head_dim
+
+    @property
     def kv_elements(self) -> int:
         """A key and a value for each KV head."""
         return self.kv_heads * (self.head_dim + self._value_dim)
@@ -412,6 +421,10 @@ class Latent(PerToken):
         up = self.kv_rank * self.heads * (self.nope_dim + self.value_dim)
         out = (1 + self.output_gate) * self.heads * self.value_dim * d_model
         return queries + latent + up + out
+
+    @property
+    def rotary_width(self) -> int:
+        return self.rope_dim
 
     @property
     def kv_elements(self) -> int:

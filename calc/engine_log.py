@@ -363,7 +363,8 @@ def beside(ours: Pool, log: Reading) -> list[Beside]:
     own = log.own if not math.isnan(log.own) else budget - log.weights - log.cache
     pairs = (
         ("budget", ours.budget, budget),
-        ("weights", ours.weights, log.weights),
+        # Engines print what they load: with the tables and the padding.
+        ("weights", ours.weights + ours.loaded, log.weights),
         ("own", ours.own, own),
         ("cache", ours.cache, log.cache),
         ("tokens", _tokens(ours, log), log.tokens),

@@ -115,6 +115,10 @@ def _read(source: str | Mapping[str, Any], id: str, name: str) -> tuple[Model, d
     longest = None
     if keys.has("max_position_embeddings") or "max_position_embeddings" in keys.defaults:
         longest = keys.whole("max_position_embeddings")
+    factor = _linear_factor(config)
+    kinds = {block.attention.paged_as for block in stack.blocks}
+    # Layers of another kind have a table of their own, which is not scaled.
+    rows = int((factor + (len(kinds) > 1)) * (longest or 0)) if factor else 0
     model = Model(
         id=id,
         name=name or kind,
@@ -122,6 +126,7 @@ def _read(source: str | Mapping[str, Any], id: str, name: str) -> tuple[Model, d
         vocabulary=keys.whole("vocab_size", high=10**8),
         tied=is_tied,
         max_context=longest,
+        rotary_rows=rows,
         checkpoint=_checkpoint(outer, config, keys, sum(block.count for block in stack.blocks)),
         assumptions=tuple(keys.assumptions),
         sources=(say("a pasted config.json"),),
@@ -139,11 +144,25 @@ def _read(source: str | Mapping[str, Any], id: str, name: str) -> tuple[Model, d
     used = compacted({"model_type": kind, **keys.used, **tied.used})
     if model.checkpoint:
         used[CHECKPOINT] = hf_quantization.written(model.checkpoint)
+    if factor:
+        used["rope_scaling"] = {"rope_type": "linear", "factor": factor}
     if model.resident:
         used[RESIDENT] = hf_resident.written(model.resident)
     if any(size in keys.defaulted for size in sizes):
         used = {"text_config": used}
     return (model if name else _named_by_size(model, kind)), used
+
+
+def _linear_factor(config: Mapping[str, Any]) -> float:
+    """By which rotary positions are scaled linearly; 0 where they are not."""
+    scaling = config.get("rope_scaling") or config.get("rope_parameters")
+    if isinstance(scaling, Mapping):
+        scaling = scaling.get("full_attention", scaling)
+    if not isinstance(scaling, Mapping):
+        return 0.0
+    factor: Any = scaling.get("factor")
+    linear = "linear" in (scaling.get("rope_type"), scaling.get("type"))
+    return float(factor) if linear and type(factor) in (int, float) and 1 < factor < 1000 else 0.0
 
 
 def _named_by_size(model: Model, kind: str) -> Model:

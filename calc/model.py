@@ -87,6 +87,9 @@ class Model:
         Longest context that the published configuration claims [token].
     positions : int
         Rows of a learned position table; 0 where positions are computed.
+    rotary_rows : int
+        Rows of the tables of rotary positions that engines keep for it; 0 where they are
+        `max_context`.
     lookup : int
         Parameters of further tables that are gathered from, such as Gemma 3n's embeddings for each
         layer [parameter].
@@ -123,6 +126,7 @@ class Model:
     max_context: int | None = None
     positions: int = 0
     head_bias: bool = False
+    rotary_rows: int = 0
     lookup: int = 0
     outside: FeedForward = NO_FEEDFORWARD
     checkpoint: Checkpoint | None = None

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from calc import memory
+from calc import loaded, memory
 from calc.layout import Layout
 from calc.memory import widest_parted
 from calc.paging import page_groups
@@ -130,9 +130,9 @@ class Pool:
     ----------
     budget : float
         The share of the chip's memory that the engine may use [byte].
-    weights, own, cache : float
-        What weights take, the engine itself, and what is left for the cache; negative by what is
-        missing [byte].
+    weights, loaded, own, cache : float
+        What weights take, what the engine loads beside them, the engine itself, and what is left
+        for the cache; negative by what is missing [byte].
     longest : int
         Longest request [token].
     pages : Pages
@@ -145,6 +145,7 @@ class Pool:
 
     budget: float
     weights: float
+    loaded: float
     own: float
     cache: float
     longest: int
@@ -283,10 +284,12 @@ def of(scenario: Scenario, longest: int, chunk: int = CHUNK) -> Pool:
     s, chosen = scenario, _layout(scenario)
     budget = s.chip.memory * s.usable_memory
     weights = memory.weights(s) / s.n_chips
-    cache = budget - weights - s.runtime_memory
+    beside = loaded.beside(s)
+    cache = budget - weights - beside - s.runtime_memory
     return Pool(
         budget=budget,
         weights=weights,
+        loaded=beside,
         own=s.runtime_memory,
         cache=cache,
         longest=longest,

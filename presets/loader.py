@@ -342,6 +342,7 @@ def read_model(id: str, reader: Reader, formats: Mapping[str, NumberFormat]) -> 
         ),
         max_context=reader.count("max_context", None),
         positions=reader.count("positions", 0),
+        rotary_rows=reader.count("rotary_rows", 0),
         head_bias=reader.take("head_bias", bool, False),
         lookup=reader.count("lookup", 0),
         outside=read_feedforward(reader.table_of("outside"))

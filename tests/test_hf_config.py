@@ -353,3 +353,22 @@ def test_layers_of_a_decoder_within_something_are_named_with_what_is_around() ->
     assert stored is not None
     assert stored.of("attention projections").id == "bf16"
     assert stored.rest.id == "nvfp4"
+
+
+@pytest.mark.parametrize(
+    "scaling",
+    [{"rope_scaling": {"rope_type": "linear", "factor": 8.0}},
+     {"rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 8.0},
+                          "sliding_attention": {"rope_type": "default"}}}],
+    ids=["before transformers 5", "since"],
+)  # fmt: skip
+def test_linear_scaling_lengthens_the_tables_of_positions(scaling: dict[str, object]) -> None:
+    plain = {
+        "model_type": "gemma3_text", "num_hidden_layers": 12, "hidden_size": 640,
+        "intermediate_size": 2048, "vocab_size": 1000, "num_attention_heads": 4,
+        "num_key_value_heads": 1, "head_dim": 256,
+    }  # fmt: skip
+    model = parse({**plain, **scaling})
+    assert model.rotary_rows == 9 * 131072 == models["gemma-3-27b"].rotary_rows
+    assert parse(compact({**plain, **scaling})).rotary_rows == model.rotary_rows
+    assert parse(plain).rotary_rows == 0

@@ -101,6 +101,7 @@ def _chip(found: pool.Pool) -> tables.Table:
     rows = [
         [say("Share that the engine may use"), _gib(found.budget)],
         [say("Weights"), _gib(found.weights)],
+        [say("Tables and padding beside them"), _gib(found.loaded)],
         [say("The engine itself"), _gib(found.own)],
         [say("Left for the cache"), _gib(found.cache)],
         [say("Blocks of {n:,} tokens, {size} each", n=cut.block, size=text.si(cut.bytes, "B")),
@@ -225,7 +226,7 @@ def _compared(ours: pool.Pool, log: engine_log.Reading) -> None:
 
 _ROWS = {
     "budget": marked("Share that the engine may use"),
-    "weights": marked("Weights"),
+    "weights": marked("Weights as loaded"),
     "own": marked("The engine itself"),
     "cache": marked("Left for the cache"),
     "tokens": marked("KV tokens"),
