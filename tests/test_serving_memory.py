@@ -14,7 +14,7 @@ from scenarios import constant, scenario, with_room
 
 from calc import serving
 from calc.serving import State
-from calc.serving.trie import Trie
+from calc.serving.trie import Chain, Trie
 
 
 def test_samples_share_their_prompt() -> None:
@@ -74,27 +74,31 @@ def test_small_host_memory_forgets() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 12), st.booleans()), max_size=60))
 def test_trie_against_a_set_of_blocks(moves: list[tuple[int, int, bool]]) -> None:
     """Texts of four sessions that share three blocks, kept, held, let go and thrown away."""
-    trie, blocks = Trie(3), set[tuple[int, int]]()
+    trie, blocks = Trie(), set[tuple[int, int]]()
     held: list[tuple[int, int]] = []
 
     def key(session: int, block: int) -> tuple[int, int]:
         return (-1 if block < 3 else session, block)
 
+    def chain(session: int) -> Chain:
+        return ((-1, 3), (session, 1 << 30))
+
     for session, length, keep in moves:
         known = 0
         while known < length and key(session, known) in blocks:
             known += 1
-        assert trie.find(session, length) == known
+        assert trie.find(chain(session), length) == known
         if keep:
-            assert trie.extend(session, known, length) >= known
+            assert trie.extend(chain(session), known, length) >= known
             blocks |= {key(session, block) for block in range(length)}
-            trie.hold(session, length)
+            trie.hold(chain(session), length)
             held.append((session, length))
         else:
             if held:
-                trie.release(*held.pop(0))
+                one, count = held.pop(0)
+                trie.release(chain(one), count)
             trie.shrink(length)
-            kept = {key(one, b) for one in range(4) for b in range(trie.find(one, 12))}
+            kept = {key(one, b) for one in range(4) for b in range(trie.find(chain(one), 12))}
             assert kept <= blocks
             blocks = kept
         needed = {key(one, b) for one, count in held for b in range(count)}

@@ -42,9 +42,10 @@ class Floor:
 
     def open(self, names: Sequence[str], batching: Batching, first: int = 0) -> list[Replica]:
         """Replicas of such names, the first of them of a number."""
-        system = self.traffic.system
         for number, name in enumerate(names, first):
-            prefixes = self.prefix.open(self.footprint, system) if self.prefix else NoPrefixes()
+            prefixes = (
+                self.prefix.open(self.footprint, self.traffic) if self.prefix else NoPrefixes()
+            )
             store, use = Store(self.footprint, prefixes), Use(name, self.footprint.total)
             self.replicas.append(
                 Replica(self.clock, store, batching, self.relief, self.log, use, number)
@@ -154,9 +155,8 @@ class Disaggregated:
             clock = Clock(self.reader, floor.traffic.longest, 1)
             clock.prompts.learn(floor.traffic.prompt)
             footprint = Footprint.of(self.reader, floor.memory, floor.traffic.longest)
-        system = floor.traffic.system
         kept = [
-            floor.prefix.open_apart(footprint, system) if floor.prefix else NoPrefixes()
+            floor.prefix.open_apart(footprint, floor.traffic) if floor.prefix else NoPrefixes()
             for _ in range(self.prefill)
         ]
         s = clock.scenario

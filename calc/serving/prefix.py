@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from calc.serving.chains import chains
 from calc.serving.errors import ServingError, positive
 from calc.serving.pool import Footprint
 from calc.serving.task import Task
-from calc.serving.trie import Trie
+from calc.serving.traffic import Traffic
+from calc.serving.trie import Chain, Trie
 from calc.words import marked, say
 
 
@@ -83,8 +86,8 @@ class NoPrefixes:
 class SpareBlocks:
     """Prefixes stay where they are: requests share the blocks, and those in no use are spare."""
 
-    def __init__(self, tokens: int, system: int) -> None:
-        self._tokens, self.trie = tokens, Trie(system // tokens)
+    def __init__(self, tokens: int, chain: Callable[[Task], Chain]) -> None:
+        self._tokens, self._chain, self.trie = tokens, chain, Trie()
 
     @property
     def held(self) -> int:
@@ -95,28 +98,28 @@ class SpareBlocks:
         return self.trie.cached - self.trie.held
 
     def find(self, task: Task) -> int:
-        return self.trie.find(task.session, (task.prompt - 1) // self._tokens)
+        return self.trie.find(self._chain(task), (task.prompt - 1) // self._tokens)
 
     def peek(self, task: Task) -> int:
-        return self.trie.peek(task.session, (task.prompt - 1) // self._tokens)
+        return self.trie.peek(self._chain(task), (task.prompt - 1) // self._tokens)
 
     def saved(self, task: Task, blocks: int) -> int:
-        return blocks - self.trie.unheld(task.session, blocks)
+        return blocks - self.trie.unheld(self._chain(task), blocks)
 
     def hold(self, task: Task, blocks: int) -> None:
-        self.trie.hold(task.session, blocks)
+        self.trie.hold(self._chain(task), blocks)
         task.hit = blocks
 
     def release(self, task: Task) -> int:
-        freed = self.trie.release(task.session, task.hit)
+        freed = self.trie.release(self._chain(task), task.hit)
         task.hit = 0
         return freed
 
     def keep(self, task: Task, tokens: int) -> None:
-        reached = self.trie.extend(task.session, task.hit, tokens // self._tokens)
+        reached = self.trie.extend(self._chain(task), task.hit, tokens // self._tokens)
         if reached > task.hit:
             # Blocks of its own become the cache's, and it holds them there.
-            self.trie.release(task.session, task.hit)
+            self.trie.release(self._chain(task), task.hit)
             self.hold(task, reached)
 
     def shrink(self, free: int) -> None:
@@ -132,20 +135,27 @@ class Copies(NoPrefixes):
     Writing the copies takes no time.
     """
 
-    def __init__(self, footprint: Footprint, system: int, limit: float, bandwidth: float) -> None:
+    def __init__(
+        self,
+        footprint: Footprint,
+        chain: Callable[[Task], Chain],
+        limit: float,
+        bandwidth: float,
+    ) -> None:
         self._tokens, self._bytes = footprint.tokens, footprint.bytes
-        self.trie = Trie(system // footprint.tokens)
+        self._chain, self.trie = chain, Trie()
         self._most, self._bandwidth = int(limit / footprint.bytes), bandwidth
 
     def find(self, task: Task) -> int:
-        return self.trie.find(task.session, (task.prompt - 1) // self._tokens)
+        return self.trie.find(self._chain(task), (task.prompt - 1) // self._tokens)
 
     def peek(self, task: Task) -> int:
-        return self.trie.peek(task.session, (task.prompt - 1) // self._tokens)
+        return self.trie.peek(self._chain(task), (task.prompt - 1) // self._tokens)
 
     def keep(self, task: Task, tokens: int) -> None:
         whole = tokens // self._tokens
-        self.trie.extend(task.session, self.trie.find(task.session, whole), whole)
+        chain = self._chain(task)
+        self.trie.extend(chain, self.trie.find(chain, whole), whole)
         self.trie.shrink(self._most)
 
     def read_time(self, blocks: int) -> float:
@@ -158,10 +168,10 @@ class PrefixCache(Protocol):
     def check(self, footprint: Footprint, model: str) -> None:
         """Refuse what cannot be kept so."""
 
-    def open(self, footprint: Footprint, system: int) -> Prefixes:
-        """The prefixes of a replica that decodes, where prompts share `system` tokens."""
+    def open(self, footprint: Footprint, traffic: Traffic) -> Prefixes:
+        """The prefixes of a replica that decodes."""
 
-    def open_apart(self, footprint: Footprint, system: int) -> Copies:
+    def open_apart(self, footprint: Footprint, traffic: Traffic) -> Copies:
         """Those of a replica that only reads prompts, whose memory has no other use."""
 
 
@@ -176,11 +186,13 @@ class SpareMemory:
             )
         _same_for_every_token(footprint, model)
 
-    def open(self, footprint: Footprint, system: int) -> Prefixes:
-        return SpareBlocks(footprint.tokens, system)
+    def open(self, footprint: Footprint, traffic: Traffic) -> Prefixes:
+        return SpareBlocks(footprint.tokens, _chains(footprint, traffic))
 
-    def open_apart(self, footprint: Footprint, system: int) -> Copies:
-        return Copies(footprint, system, footprint.total * footprint.bytes, math.inf)
+    def open_apart(self, footprint: Footprint, traffic: Traffic) -> Copies:
+        return Copies(
+            footprint, _chains(footprint, traffic), footprint.total * footprint.bytes, math.inf
+        )
 
 
 @dataclass(frozen=True)
@@ -204,11 +216,15 @@ class HostMemory:
     def check(self, footprint: Footprint, model: str) -> None:
         _same_for_every_token(footprint, model)
 
-    def open(self, footprint: Footprint, system: int) -> Prefixes:
-        return self.open_apart(footprint, system)
+    def open(self, footprint: Footprint, traffic: Traffic) -> Prefixes:
+        return self.open_apart(footprint, traffic)
 
-    def open_apart(self, footprint: Footprint, system: int) -> Copies:
-        return Copies(footprint, system, self.limit, self.bandwidth)
+    def open_apart(self, footprint: Footprint, traffic: Traffic) -> Copies:
+        return Copies(footprint, _chains(footprint, traffic), self.limit, self.bandwidth)
+
+
+def _chains(footprint: Footprint, traffic: Traffic) -> Callable[[Task], Chain]:
+    return chains(footprint.tokens, traffic.system, traffic.hashes)
 
 
 def _same_for_every_token(footprint: Footprint, model: str) -> None:

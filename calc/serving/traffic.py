@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc.serving.arrivals import Arrivals
+from calc.serving.chains import Hashes
 from calc.serving.errors import ServingError, positive, whole
 from calc.serving.lengths import LONGEST, Lengths
 from calc.words import marked, say
@@ -40,10 +41,14 @@ class Traffic:
         and the answer before it.
     system : int
         Tokens at the start of every prompt that all requests share [token].
+    hashes : Hashes, optional
+        What prompts share where a trace tells it, in place of sessions.
     samples : int
         Answers generated for each prompt, all of the request's output length (best of n).
     notices : tuple of str
         Sentences about what was changed or left out on the way here.
+    understood : tuple of str
+        Sentences about what was made of the file that they come from.
     recipe : Recipe, optional
         What draws more of them, where they were drawn.
     """
@@ -55,7 +60,9 @@ class Traffic:
     session: Tokens
     system: int = 0
     samples: int = 1
+    hashes: Hashes | None = None
     notices: tuple[str, ...] = ()
+    understood: tuple[str, ...] = ()
     recipe: Recipe | None = None
 
     def __post_init__(self) -> None:
@@ -95,6 +102,7 @@ class Traffic:
             prompt=self.prompt[:requests],
             output=self.output[:requests],
             session=self.session[:requests],
+            hashes=self.hashes and self.hashes.of(list(range(min(requests, len(self))))),
         )
 
     @property
@@ -102,6 +110,27 @@ class Traffic:
         """Requests per second that came [request/s]; the rate asked for where that is unknown."""
         span = float(self.arrival[-1] - self.arrival[0])
         return (len(self) - 1) / span if span > 0 else self.rate
+
+    @cached_property
+    def shared(self) -> float:
+        """Share of prompt tokens that a cache without a limit would find (F8.18)."""
+        found, seen = int(np.minimum(self.system, self.prompt[1:] - 1).clip(0).sum()), set[int]()
+        if self.hashes:
+            found = 0
+            for ids, prompt in zip(self.hashes.ids, self.prompt.tolist(), strict=True):
+                known = next((n for n, key in enumerate(ids) if key not in seen), len(ids))
+                found += min(known * self.hashes.block, prompt)
+                seen.update(ids)
+        else:
+            said: dict[int, int] = {}
+            rows = zip(
+                self.session.tolist(), self.prompt.tolist(), self.output.tolist(), strict=True
+            )
+            for session, prompt, output in rows:
+                if session in said:
+                    found += max(min(said[session], prompt - 1) - self.system, 0)
+                said[session] = prompt + output
+        return found / float(self.prompt.sum())
 
     def enough(self, requests: int) -> Traffic:
         """So many requests of this kind, or all there are."""
@@ -127,6 +156,7 @@ class Traffic:
         return replace(
             self, arrival=arrival[order], prompt=self.prompt[order], output=self.output[order],
             session=self.session[order], rate=rate, recipe=recipe,
+            hashes=self.hashes and self.hashes.of(order.tolist()),
         )  # fmt: skip
 
 

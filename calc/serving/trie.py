@@ -1,16 +1,17 @@
 """A trie of cached prompts: what is found again of them, held and thrown away.
 
 Keys are whole blocks of tokens, so the cache is a trie of blocks. What requests share is known
-here (the system prompt, and the conversation before a turn), so chains of the trie that do not
-branch are kept as one edge with a length: one for the system prompt, and one below it for each
-session. Blocks are thrown away from the ends of edges, those least recently used first.
+here (`calc.serving.chains`), so blocks that come one after another in all texts are kept as one
+edge with a length. Blocks are thrown away from the ends of edges, those least recently used first,
+and those that others follow last.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 
-SYSTEM = -1
+# Edges of a text from its start, each with the most blocks that it may have.
+Chain = tuple[tuple[int, int], ...]
 
 
 class Edge:
@@ -43,39 +44,21 @@ class Edge:
 
 
 class Trie:
-    """Edges by session, least recently used first, below that of the system prompt.
+    """Edges by key, those least recently used first, and before those that they follow."""
 
-    Parameters
-    ----------
-    system : int
-        Whole blocks of the system prompt; a session's edge starts behind them.
-    """
-
-    def __init__(self, system: int) -> None:
-        self.system = system
+    def __init__(self) -> None:
         self.cached = self.held = self.thrown = 0
         self._edges: OrderedDict[int, Edge] = OrderedDict()
 
-    def _path(self, session: int, blocks: int) -> list[tuple[int, int]]:
-        """Edges of the first blocks of a session's text, and how many are on each."""
-        path = [(SYSTEM, min(blocks, self.system)), (session, blocks - self.system)]
-        return [(key, count) for key, count in path if count > 0]
+    def find(self, chain: Chain, most: int) -> int:
+        """How many of the first blocks of a text are cached, up to `most`."""
+        self._touch([key for key, _ in _path(chain, most) if key in self._edges])
+        return self.peek(chain, most)
 
-    def find(self, session: int, most: int) -> int:
-        """How many of the first blocks of a session's text are cached, up to `most`."""
-        for key, blocks in self._path(session, most):
-            edge = self._edges.get(key)
-            if edge is None:
-                break
-            self._edges.move_to_end(key)
-            if edge.length < blocks:
-                break
-        return self.peek(session, most)
-
-    def peek(self, session: int, most: int) -> int:
+    def peek(self, chain: Chain, most: int) -> int:
         """What `find` would find, which counts as no use."""
         found = 0
-        for key, blocks in self._path(session, most):
+        for key, blocks in _path(chain, most):
             edge = self._edges.get(key)
             if edge is None:
                 break
@@ -84,43 +67,44 @@ class Trie:
                 break
         return found
 
-    def unheld(self, session: int, blocks: int) -> int:
+    def unheld(self, chain: Chain, blocks: int) -> int:
         """How many of the first blocks, all cached, nobody holds yet."""
-        return sum(
-            max(count - self._edges[key].held, 0) for key, count in self._path(session, blocks)
-        )
+        return sum(max(count - self._edges[key].held, 0) for key, count in _path(chain, blocks))
 
-    def hold(self, session: int, blocks: int) -> None:
+    def hold(self, chain: Chain, blocks: int) -> None:
         """Hold the first blocks, all cached."""
-        for key, count in self._path(session, blocks):
+        for key, count in _path(chain, blocks):
             self.held += self._edges[key].hold(count)
 
-    def release(self, session: int, blocks: int) -> int:
+    def release(self, chain: Chain, blocks: int) -> int:
         """Let go of what was held; returns how many nobody holds now."""
-        freed = sum(self._edges[key].release(n) for key, n in self._path(session, blocks))
+        freed = sum(self._edges[key].release(count) for key, count in _path(chain, blocks))
         self.held -= freed
         return freed
 
-    def extend(self, session: int, start: int, blocks: int) -> int:
-        """Add blocks `start` to `blocks` of a session's text; returns up to which it is cached.
+    def extend(self, chain: Chain, start: int, blocks: int) -> int:
+        """Add blocks `start` to `blocks` of a text; returns up to which it is cached.
 
         Nothing is added where another request has added the same meanwhile.
         """
-        reached = start
-        for key, count in self._path(session, blocks):
-            first = 0 if key == SYSTEM else self.system
-            edge = self._edges.get(key)
-            if edge is None:
-                edge = self._edges[key] = Edge()
-            self._edges.move_to_end(key)
-            if first + count <= reached:
-                continue
-            if first + edge.length > reached:
-                break
-            self.cached += count - edge.length
-            edge.length = count
-            reached = first + count
+        reached, first, keys = start, 0, []
+        for key, count in _path(chain, blocks):
+            edge = self._edges.setdefault(key, Edge())
+            keys.append(key)
+            if first + count > reached:
+                if first + edge.length > reached:
+                    break
+                self.cached += count - edge.length
+                edge.length = count
+                reached = first + count
+            first += count
+        self._touch(keys)
         return reached
+
+    def _touch(self, keys: list[int]) -> None:
+        # From the end of the text to its start, which is needed for as long as what follows it.
+        for key in reversed(keys):
+            self._edges.move_to_end(key)
 
     def shrink(self, most: int) -> None:
         """Throw blocks away that nobody holds, until at most so many such are left."""
@@ -129,17 +113,13 @@ class Trie:
             return
         emptied = []
         for key, edge in self._edges.items():
-            if key != SYSTEM:
-                excess -= self._cut(edge, excess)
-                if not edge.length:
-                    emptied.append(key)
+            excess -= self._cut(edge, excess)
+            if not edge.length:
+                emptied.append(key)
             if not excess:
                 break
         for key in emptied:
             del self._edges[key]
-        # The system prompt is above every session: it goes last.
-        if excess and SYSTEM in self._edges:
-            self._cut(self._edges[SYSTEM], excess)
 
     def _cut(self, edge: Edge, most: int) -> int:
         out = min(edge.length - edge.held, most)
@@ -147,3 +127,14 @@ class Trie:
         self.cached -= out
         self.thrown += out
         return out
+
+
+def _path(chain: Chain, blocks: int) -> list[tuple[int, int]]:
+    """Edges of the first blocks of a text, and how many are on each."""
+    path = []
+    for key, most in chain:
+        if blocks <= 0:
+            break
+        path.append((key, min(blocks, most)))
+        blocks -= most
+    return path
