@@ -6,13 +6,12 @@ Run with ``python -m streamlit run app.py``.
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
 from calc import scenario
 from calc.words import say
-from pages.ui.frame import language, link, pinned, presentation, session, sidebar
+from pages.ui.frame import chrome, language, link, pinned, presentation, session, sidebar
 from pages.ui.frame.page import pages
 from pages.ui.report import download, present
 from pages.ui.writing import tables
@@ -35,26 +34,10 @@ PAGES = (
     "about",
 )
 
-STYLE = Path(__file__).parent / "pages" / "ui" / "frame" / "frame.css"
-NAME = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 190 24" fill="none" stroke-width="2.5">'
-    '<title>Inference Ledger</title><path d="M1 21h20" stroke="#8a919b"/>'
-    '<path d="M1 16 10 7h11" stroke="#2f7fc1"/><text x="30" y="18" font-size="17" '
-    'font-weight="600" font-family="sans-serif" fill="#2f7fc1">'
-    "Inference Ledger</text></svg>"
-)
-ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke-width="2">'
-    '<path d="M1 15h14" stroke="#8a919b"/><path d="M1 12 8 5h7" stroke="#0072B2"/></svg>'
-)
-
 session.settle_heap()
 language.speak()
-st.set_page_config(
-    page_title="Inference Ledger", page_icon=ICON, layout="wide", initial_sidebar_state=344
-)
-st.html(STYLE)
-st.logo(NAME, size="large", icon_image=ICON)
+st.set_page_config(page_icon=chrome.ICON, layout="wide", initial_sidebar_state=344)
+chrome.dress()
 offered = pages(PAGES)
 entries = {
     page.name: st.Page(
@@ -70,8 +53,12 @@ values = sidebar.controls(
     sidebar.fields(shown.groups) - set(shown.unused), catalogues, shown.unfolded
 )
 with st.sidebar, st.container(horizontal=True):
-    link.option(presentation.LANGUAGE)
-    link.option(presentation.VIEW)
+    spoken = language.current()
+    if link.option(presentation.LANGUAGE) != spoken:
+        # A step in the browser's history: controls take what the link says as they are drawn.
+        st.rerun()
+    link.option(presentation.VIEW, on_change=partial(present.start_at, shown.exhibits))
+    chrome.ways()
 link.keep([switch for page in offered for switch in page.switched])
 chosen = scenario.build(values, catalogues)
 st.set_page_config(page_title=tables.tab_title(say(shown.title), chosen))

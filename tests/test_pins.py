@@ -71,14 +71,14 @@ def test_without_a_pin_the_page_says_how() -> None:
     at.button(key="pin-first").click().run()
     assert not at.exception
     [pin] = pins.read(at.session_state["pins"])[0]
-    assert pin == Pin("llama-3-70b 16×tpu-v5e int8", "")
+    assert pin == Pin("Llama 3 70B, TPU v5e, 16 chips", "")
 
 
 def test_a_suggested_name_tells_what_differs() -> None:
     at = compared(b="64", kv="bf16")
     at.button(key="pin-first").click().run()
     [pin] = pins.read(at.session_state["pins"])[0]
-    assert pin.name == "llama-3-70b 16×tpu-v5e int8 kv=bf16 b=64"
+    assert pin.name == "Llama 3 70B, TPU v5e, 16 chips, bf16 KV, batch 64"
 
 
 def test_scenarios_stand_side_by_side() -> None:

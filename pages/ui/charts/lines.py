@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from calc.words import marked
 from pages.ui.charts import kit
-from pages.ui.writing import palette
+from pages.ui.writing import palette, text
 
 Array = NDArray[np.float64]
 Line = tuple[Array, palette.Look]
@@ -83,6 +84,12 @@ def chart(
     if now is not None:
         seen.append(np.array([now[1]], dtype=float))
     extent, low, high = _extent(seen, rules, log_y, decades)
+    room = _Room(start, end, extent, log_y)
+    taken = []
+    if now is not None and math.isfinite(now[1]):
+        taken.append(
+            room.beside(now[0], now[1], now[2], right=data[-1]["textposition"] == "top right")
+        )
     across = (
         {"tickvals": list(x_ticks), "ticktext": list(x_ticks.values())}
         if x_ticks is not None
@@ -98,27 +105,81 @@ def chart(
             "type": "log" if log_y else "linear", "range": extent, "automargin": False,
             "title": {"text": y_title}, **kit.ticks(low, high, log_y),
         },
-        "shapes": [
-            *_rules(math.sqrt(start * end), rules),
-            kit.legend(*rows),
-        ],
+        "shapes": [*_rules(rules, room, taken), kit.legend(*rows)],
     }  # fmt: skip
     return kit.figure(data, layout)
 
 
-def _rules(middle: float, rules: Sequence[tuple[str, float, str]]) -> list[dict[str, Any]]:
-    """Lines across with a level label each, on the side where there is room, one below another."""
+# Of the plot's height and width: what a line of words and a letter take at the usual size.
+_LINE, _LETTER = 0.08, 0.0175
+# Left, right, bottom, top, as shares of the plot.
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class _Room:
+    """Where on the plot things are: a logarithmic axis across, one of either kind up."""
+
+    start: float
+    end: float
+    extent: list[float]
+    log: bool
+
+    def x(self, at: float) -> float:
+        span = math.log(self.end / self.start) if self.end > self.start else 1.0
+        return math.log(max(at, self.start) / self.start) / span
+
+    def y(self, at: float) -> float:
+        low, high = self.extent
+        place = math.log10(at) if self.log and at > 0 else at
+        return (place - low) / (high - low)
+
+    def beside(self, x: float, y: float, words: str, *, right: bool) -> Box:
+        """Words over a point, to one side of it."""
+        left, low, width = self.x(x), self.y(y), _LETTER * text.width(words) + 0.03
+        return (
+            (left, left + width, low, low + _LINE)
+            if right
+            else (left - width, left, low, low + _LINE)
+        )
+
+
+def _rules(
+    rules: Sequence[tuple[str, float, str]], room: _Room, taken: list[Box]
+) -> list[dict[str, Any]]:
+    """Lines across with a level label each, on the side where there is room, clear of others."""
     drawn = []
-    for i, (axis, at, label) in enumerate(rules):
+    taken = list(taken)
+    # Those that lie stay where they are; those that stand end as high as there is room.
+    for axis, at, label in sorted(rules, key=lambda rule: rule[0] == "x"):
         rule = kit.rule(axis, at, "dot", label)
+        width = _LETTER * text.width(label)
         if axis == "x":
-            rule["y1"] = 1 - 0.09 * i
-            side = "left" if at < middle else "right"
-            rule["label"] |= {"textangle": 0, "xanchor": side, "yanchor": "top", "padding": 5}
+            place = room.x(at)
+            leftward = place > 0.5
+            across = (place - width, place) if leftward else (place, place + width)
+            levels = [1 - _LINE * level for level in range(9)]
+            top = next((y for y in levels if _free((*across, y - _LINE, y), taken)), 1.0)
+            rule["y1"] = top
+            taken.append((*across, top - _LINE, top))
+            rule["label"] |= {
+                "textangle": 0, "xanchor": "right" if leftward else "left", "yanchor": "top",
+                "padding": 5,
+            }  # fmt: skip
         else:
+            level = room.y(at)
+            taken.append((1 - width, 1.0, level - _LINE, level))
             rule["label"] |= {"yanchor": "top", "padding": 4}
         drawn.append(rule)
     return drawn
+
+
+def _free(box: Box, taken: Sequence[Box]) -> bool:
+    left, right, bottom, top = box
+    return all(
+        right < other[0] or other[1] < left or top <= other[2] or other[3] <= bottom
+        for other in taken
+    )
 
 
 def _extent(

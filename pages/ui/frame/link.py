@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -139,7 +139,11 @@ def _address(values: dict[str, Any], *, explicit: bool) -> str:
     return f"{st.context.url or ''}?{urlencode(query)}" if query else str(st.context.url or "")
 
 
-def option(field: Option, options: Sequence[str] | None = None) -> str:
+def option(
+    field: Option,
+    options: Sequence[str] | None = None,
+    on_change: Callable[[], None] | None = None,
+) -> str:
     """A control of how a page is read; the link holds what its buttons say, hence ids."""
     offered = list(options or field.options)
     chosen: str = st.segmented_control(
@@ -150,6 +154,7 @@ def option(field: Option, options: Sequence[str] | None = None) -> str:
         key=field.key,
         label_visibility="collapsed",
         bind="query-params",
+        on_change=on_change,
     )
     return chosen
 

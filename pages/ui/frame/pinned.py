@@ -10,7 +10,7 @@ import streamlit as st
 
 from calc import Scenario, known, link, pins
 from calc import scenario as scenarios
-from calc.fields import Choice, Field
+from calc.fields import Choice, Field, Quantity
 from calc.pins import Pin
 from calc.words import say
 from pages.ui.frame import sidebar
@@ -134,6 +134,8 @@ def _part(field: Field, values: Mapping[str, Any]) -> str:
         return f"{value} chips" if value != 1 else "1 chip"
     if field.name in _USES:
         return f"{value} {_USES[field.name]}"
+    if isinstance(field, Quantity):
+        return f"{field.label.lower()} {link.dump_value(field, value)}"
     return f"{field.key}={link.dump_value(field, value)}"
 
 

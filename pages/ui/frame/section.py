@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from calc import link
 from calc.fields import Field, Quantity
-from calc.words import say
+from calc.words import marked, say
 from pages.ui.charts import kit
 from pages.ui.writing import text
 
@@ -53,12 +53,24 @@ class Section:
     blanks: Sequence[Item] = ()
 
 
+# What 0 stands for, where it is no number.
+_OF_NOTHING = {
+    "tensor_parallel": marked("all that the other widths leave"),
+    "micro_batches": marked("one for each stage"),
+    "price": marked("the preset's"),
+    "power": marked("the preset's"),
+    "top_k": marked("all"),
+}
+
+
 def settings(fields: Sequence[Field], values: Mapping[str, object]) -> Table:
     """Fields with their values as links have them, in bold where they are not the default."""
     head = [say("Setting"), say("Value"), say("Unit"), say("In links")]
     rows = []
     for one in fields:
         value = link.dump_value(one, values[one.name]) or say("by the table")
+        if values[one.name] == 0 and one.name in _OF_NOTHING:
+            value = say(_OF_NOTHING[one.name])
         written = f"**{text.plain(value)}**" if values[one.name] != one.absent else value
         unit = say(one.unit) if isinstance(one, Quantity) else ""
         rows.append([text.plain(say(one.label)), written, text.plain(unit), f"`{one.key}`"])

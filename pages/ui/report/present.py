@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,20 @@ from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.charts.component import registered
 from pages.ui.frame import link
-from pages.ui.frame.page import Page
+from pages.ui.frame.page import Exhibit, Page
 from pages.ui.frame.presentation import SLIDE, VIEW
 from pages.ui.writing import published, tables, text
 
-_KEYS = "present-keys"
+_KEYS, _NAMED = "present-keys", "present-named"
 _SCRIPT = Path(__file__).with_name("present.js")
+_HTML = '<button type="button" class="ledger-full"></button>'
+_CSS = """
+.ledger-full {
+  all: unset; cursor: pointer; padding: 4px 8px; border-radius: 4px; font: 14px var(--st-font);
+  color: var(--st-text-color);
+}
+.ledger-full:focus-visible { outline: 2px solid var(--st-primary-color); }
+"""
 _STYLE = """
 <style>
 [data-testid=stSidebar], [data-testid=stHeader], [data-testid=stSidebarCollapsedControl] {
@@ -53,8 +62,7 @@ def show(scenario: Scenario, pages: Iterable[Page[Any]]) -> None:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        id = link.option(SLIDE, offered)
-        st.button(say("Close"), key="present-close", on_click=_close, type="tertiary")
+        id = _chosen(offered, {key: say(one.title) for key, (one, _) in slides.items()})
     exhibit, view = slides[id]
     st.title(say(exhibit.title), anchor=False)
     with st.container(key="present-sentence"):
@@ -63,7 +71,49 @@ def show(scenario: Scenario, pages: Iterable[Page[Any]]) -> None:
     if shown:
         kit.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
     st.caption(text.sentences(tables.summary(scenario), published.taken(view.scenario)))
-    registered(_SCRIPT)(key=_KEYS, on_pressed_change=lambda: _pressed(offered))
+    registered(_SCRIPT, _HTML, _CSS)(
+        key=_KEYS,
+        data={"full": say("Full screen")},
+        on_pressed_change=lambda: _pressed(offered),
+    )
+
+
+def _chosen(offered: list[str], titles: Mapping[str, str]) -> str:
+    """The slide: its place, its name, and the ways on and back, for those without a keyboard."""
+    # Bound to the link, which holds ids, and seen by nobody.
+    with st.container(key="bound-slide", height=1, border=False):
+        id = link.option(SLIDE, offered)
+    at = offered.index(id)
+    st.session_state[_NAMED] = id
+    step = partial(_step, offered)
+    st.button(say("Back"), key="present-back", on_click=step, args=(-1,), disabled=at == 0,
+              type="tertiary", icon=":material/arrow_back:")  # fmt: skip
+    st.selectbox(
+        say("Slide {n} of {all}", n=at + 1, all=len(offered)),
+        offered,
+        format_func=titles.__getitem__,
+        key=_NAMED,
+        on_change=lambda: st.session_state.update({SLIDE.key: st.session_state[_NAMED]}),
+        width=420,
+    )
+    st.button(say("Next"), key="present-next", on_click=step, args=(1,), type="tertiary",
+              disabled=at == len(offered) - 1, icon=":material/arrow_forward:",
+              icon_position="right")  # fmt: skip
+    st.button(say("Close"), key="present-close", on_click=_close, type="tertiary")
+    return id
+
+
+def start_at(exhibits: Sequence[Exhibit[Any]]) -> None:
+    """Begin with what the page shows that one comes from."""
+    if st.session_state.get(VIEW.key) == "present" and exhibits:
+        # Not drawn yet: what it begins with it would not tell the link.
+        st.query_params[SLIDE.key] = exhibits[0].key
+        st.session_state[SLIDE.key] = exhibits[0].key
+
+
+def _step(offered: list[str], by: int) -> None:
+    to = offered.index(st.session_state.get(SLIDE.key, offered[0])) + by
+    st.session_state[SLIDE.key] = offered[min(max(to, 0), len(offered) - 1)]
 
 
 def _close() -> None:
@@ -76,6 +126,4 @@ def _pressed(offered: list[str]) -> None:
         case "close":
             _close()
         case "next" | "back" as way:
-            at = offered.index(st.session_state.get(SLIDE.key, offered[0]))
-            to = at + (1 if way == "next" else -1)
-            st.session_state[SLIDE.key] = offered[min(max(to, 0), len(offered) - 1)]
+            _step(offered, 1 if way == "next" else -1)

@@ -50,8 +50,6 @@ def si(value: float, unit: str) -> str:
     largest = 0 if unit == "s" else 6
     step = min(max(math.floor(math.log10(rounded) / 3), -4), largest)
     sign = "−" if value < 0 else ""
-    if unit == "s" and rounded >= 1e6:
-        return say("{days} days", days=f"{sign}{significant(rounded / 86400)}")
     return f"{sign}{significant(rounded / 1000.0**step)} {_PREFIXES[step]}{unit}"
 
 

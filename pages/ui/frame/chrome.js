@@ -1,0 +1,59 @@
+// What Streamlit's frame leaves to be wished for: a way past the sidebar for keys, and a drawer on
+// phones that says what it is and closes when it has done its work. Constant code.
+
+const query = (selector, within = document) => within.querySelector(selector);
+const NARROW = matchMedia("(max-width: 767px)");
+
+// First of all that keys reach: to the answer, and to the other pages.
+function skips(data) {
+  const nav = document.createElement("nav");
+  nav.className = "ledger-skips";
+  nav.setAttribute("aria-label", data.skips);
+  const ways = [[data.toAnswer, "[data-testid=stMain] h1"], [data.toPages, "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]"]];
+  for (const [label, selector] of ways) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = label;
+    button.onclick = () => {
+      const goal = query(selector);
+      if (!goal) return;
+      if (goal.tagName === "H1") goal.tabIndex = -1;
+      goal.focus();
+      goal.scrollIntoView({ block: "nearest" });
+    };
+    nav.append(button);
+  }
+  return nav;
+}
+
+// The drawer's handle: an icon alone is no name.
+function nameDrawer(label) {
+  const handle = query("[data-testid=stExpandSidebarButton]");
+  if (handle && handle.dataset.ledger !== label) {
+    handle.dataset.ledger = label;
+    handle.setAttribute("aria-label", label);
+  }
+}
+
+function closeDrawer() {
+  query("[data-testid=stSidebarCollapseButton] button")?.click();
+}
+
+export default function ({ parentElement, data }) {
+  const gone = new AbortController();
+  const app = query("[data-testid=stApp]");
+  query(".ledger-skips")?.remove();
+  app.prepend(skips(data));
+  nameDrawer(data.drawer);
+  const watch = setInterval(() => nameDrawer(data.drawer), 700);
+  document.addEventListener("click", ({ target }) => {
+    if (NARROW.matches && target.closest("[data-testid=stSidebar] a[data-testid=stSidebarNavLink], [data-testid=stSidebar] [data-testid=stTopNavLink]")) {
+      setTimeout(closeDrawer, 50);
+    }
+  }, { signal: gone.signal, capture: true });
+  return () => {
+    gone.abort();
+    clearInterval(watch);
+    if (!parentElement.isConnected) query(".ledger-skips")?.remove();
+  };
+}
