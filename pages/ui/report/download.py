@@ -12,7 +12,7 @@ from calc import Scenario
 from calc.words import say
 from pages.ui.frame import language, link
 from pages.ui.frame.page import Page
-from pages.ui.report import report
+from pages.ui.report import report, workbook
 
 
 def control(scenario: Scenario, pages: Sequence[Page[Any]]) -> None:
@@ -40,6 +40,14 @@ def control(scenario: Scenario, pages: Sequence[Page[Any]]) -> None:
             on_click="ignore",
             icon=":material/download:",
         )
+        st.download_button(
+            say("Spreadsheet with live formulas, XLSX"),
+            _workbook(scenario),
+            f"{name}.xlsx",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            on_click="ignore",
+            icon=":material/download:",
+        )
         st.caption(
             say(
                 "One file that opens without a network: verdict, settings, charts, breakdown, "
@@ -47,6 +55,16 @@ def control(scenario: Scenario, pages: Sequence[Page[Any]]) -> None:
                 "checklist for deployment."
             )
         )
+
+
+def _workbook(scenario: Scenario) -> Callable[[], bytes]:
+    reader = language.current()
+
+    def make() -> bytes:
+        language.speak(reader)
+        return workbook.xlsx(scenario)
+
+    return make
 
 
 def _report(scenario: Scenario, pages: Sequence[Page[Any]], day: date) -> Callable[[], str]:

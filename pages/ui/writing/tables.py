@@ -15,9 +15,14 @@ from pages.ui.writing import published, text
 
 
 def summary(scenario: Scenario) -> str:
+    """The scenario in one line, as Markdown."""
+    return text.plain(told(scenario))
+
+
+def told(scenario: Scenario) -> str:
     """The scenario in one line."""
     s = scenario
-    words = say(
+    return say(
         "{model} · {n:,} × {chip} · {weights} weights, {kv} KV, {compute} compute · "
         "batch {batch:,} · context {context:,} tokens · {usable:.0%} of memory · "
         "fidelity: {fidelity}",
@@ -32,7 +37,6 @@ def summary(scenario: Scenario) -> str:
         usable=s.usable_memory,
         fidelity=text.listed([s.fidelity, *filter(None, [calibration.basis(s)]), *_widths(s)]),
     )
-    return text.plain(words)
 
 
 def tab_title(page: str, scenario: Scenario) -> str:
