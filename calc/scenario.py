@@ -114,7 +114,7 @@ class Scenario:
         "mb", marked("Micro-batches"), "batches", 0, 0, 1024,
         marked("Parts of the batch in flight; 0 takes one for each stage.")))
     kv_sharding: str = optional(Option(
-        "ks", marked("KV beyond heads"), "replicated",
+        "ks", marked("KV when TP > KV heads"), "replicated",
         marked("Where tensor parallel exceeds the KV heads: copies, or a split by batch or "
                "sequence."),
         options=KV_SHARDINGS))

@@ -186,7 +186,7 @@ def test_prefill_page_numbers() -> None:
         "Prefill time": "959 ms",
         "Prompt token/s": "8,540",
         "Attention share": "7 %",
-        "Free tokens per step": "35",
+        "Tokens riding free": "35",
         "Largest chunk": "361",
         "Prefill : decode": "7.00 : 1",
     }
@@ -238,8 +238,9 @@ def test_a_missing_price_is_said_and_the_rest_goes_on() -> None:
 
 def test_quantization_page_says_what_each_precision_moves() -> None:
     test = opened("quantization")
-    assert "**int4** weights move the weight read, the critical batch" in words(test)
-    assert "**int8** compute moves the FLOPs, the critical batch" in words(test)
+    said = words(test)
+    assert "**int4** weights: step −31\u00a0%; they change weight read, critical batch" in said
+    assert "**int8** compute: step ±0\u00a0%; it changes FLOPs, critical batch" in said
     assert "| Weight read | 5.30 ms | 2.65 ms" in words(test)
 
 
@@ -296,7 +297,7 @@ def test_kv_page_numbers() -> None:
         "Per token": "160 KiB",
         "Per sequence": "1.34 GB",
         "Sequences that fit": "149",
-        "Reads equal at": "batch 51.8",
+        "KV read = weight read": "batch 52",
         "Attention intensity": "16.0 FLOP/B",
         "Ridge point": "240 FLOP/B",
     }

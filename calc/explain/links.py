@@ -104,13 +104,13 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("One matmul, links"),
     ),
     "hbm_limit": Explanation(
-        marked("Links pass memory"), r"Y_\mathrm{HBM}", "chips", f"F11.2; {BOOK}, part 7",
+        marked("TP limit vs. memory"), r"Y_\mathrm{HBM}", "chips", f"F11.2; {BOOK}, part 7",
         marked(
             "From this width on, sending activations takes longer than reading weights."
         ), _hbm_limit,
     ),
     "compute_limit": Explanation(
-        marked("Links pass compute"), r"Y_\mathrm{math}", "chips", f"F5.4; {BOOK}, part 5",
+        marked("TP limit vs. compute"), r"Y_\mathrm{math}", "chips", f"F5.4; {BOOK}, part 5",
         marked(
             "From this width on, sending activations takes longer than multiplying them; it "
             "matters where the batch makes the product compute-bound, as in prefill."

@@ -254,11 +254,11 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         ), _chunk,
     ),
     "free_tokens": Explanation(
-        marked("Free tokens per step"), r"c_\mathrm{free}", "tokens", f"F5.3; {SARATHI}",
+        marked("Tokens riding free"), r"c_\mathrm{free}", "tokens", f"F5.3; {SARATHI}",
         marked(
             "A decode step reads the weights anyway: so many more tokens may be multiplied by "
             "them, at the MFU of prefill; for each group of the layout."
-        ), _free,
+        ), _free, marked("Prompt tokens that ride along free"),
     ),
     "servers_ratio": Explanation(
         marked("Prefill : decode"), r"n_P/n_D", "replicas", f"F8.8; {BOOK}, part 8",

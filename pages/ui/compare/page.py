@@ -87,7 +87,7 @@ def charts(view: CompareView) -> None:
 def baseline(view: CompareView) -> None:
     """Which of them differences are taken from."""
     st.selectbox(
-        say("Differences are taken from"),
+        say("Baseline"),
         view.names,
         key=pinned.BASELINE,
         persist_state="session",

@@ -55,8 +55,7 @@ def measures(view: CostView) -> None:
     st.caption(
         say(
             "Every chip is taken as busy all the time. Prices of different chips were printed at "
-            "different times and on different terms: type your own under Prices and more in the "
-            "sidebar."
+            "different times and on different terms: type your own price in the sidebar."
         )
     )
 

@@ -18,7 +18,7 @@ def verdict(scenario: Scenario, step: decode.StepTime, prompts_per_second: float
         return text.sentences(why, fit.fit(s, int(memory.max_batch(s))))
     if math.isnan(price):
         return say(
-            "No price is published for {chip}: type one under Prices and more in the sidebar.",
+            "No price is published for {chip}: type one in the sidebar.",
             chip=chip,
         )
     hour = say("At {price} per {chip} and hour", price=text.usd(price), chip=chip)

@@ -63,7 +63,7 @@ FOLDED: dict[str, Rows] = {
         ("host_share", "host_compute"),
         ("host_bandwidth", "host_rate"),
     ),
-    marked("Prices and more"): (
+    marked("Price, power, network, routing"): (
         ("price", "power"),
         ("scale_out", "runtime_memory"),
         ("routing_skew",),

@@ -56,13 +56,13 @@ def controls(view: KvCacheView) -> None:
             width=230,
         )
         st.selectbox(
-            say("Layers to one cache"),
+            say("Layers sharing one cache"),
             SHARED,
             key=SHARING,
             persist_state="session",
             width=150,
         )
-        with st.popover(say("Beside which models"), key="kv-pick", on_change="rerun") as picker:
+        with st.popover(say("Compare with models"), key="kv-pick", on_change="rerun") as picker:
             if picker.open:
                 st.pills(
                     say("Models drawn beside the variants, six at most"),

@@ -10,23 +10,25 @@ from calc.words import marked, say
 from pages.ui.writing import text
 
 _MOVED = {
-    "weight_read": marked("the weight read"),
-    "linear_compute": marked("the FLOPs"),
-    "kv_read": marked("the KV read"),
-    "critical_batch": marked("the critical batch"),
-    "max_batch": marked("the largest batch"),
+    "weight_read": marked("weight read"),
+    "linear_compute": marked("FLOPs"),
+    "kv_read": marked("KV read"),
+    "critical_batch": marked("critical batch"),
+    "max_batch": marked("largest batch"),
 }
 # What is said of a switch that moves something, and of one that stays.
 _SWITCH = {
     "weight_format": (
-        marked("**{id}** weights move {what} (step {change})"), marked("**{id}** weights stay")
+        marked("**{id}** weights: step {change}; they change {what}."),
+        marked("Weights stay **{id}**."),
     ),
     "kv_format": (
-        marked("a KV cache in **{id}** moves {what} (step {change})"),
-        marked("a KV cache in **{id}** stays"),
+        marked("KV cache in **{id}**: step {change}; it changes {what}."),
+        marked("The KV cache stays **{id}**."),
     ),
     "compute_format": (
-        marked("**{id}** compute moves {what} (step {change})"), marked("**{id}** compute stays")
+        marked("**{id}** compute: step {change}; it changes {what}."),
+        marked("Compute stays **{id}**."),
     ),
 }  # fmt: skip
 
@@ -49,13 +51,13 @@ def verdict(
         if switch == "compute_format" and known.bounded(scenario):
             lost = bool(known.unknown(then).rates)
             if not lost:
-                time = text.si(after.step_time, "s")
-                found.append(say("**{id}** compute has a rate: a step of {time}", id=id, time=time))
+                told = {"id": id, "time": text.si(after.step_time, "s")}
+                found.append(say("**{id}** compute has a rate: a step of {time}.", **told))
                 continue
         if lost:
             chip = text.plain(scenario.chip.name)
             found.append(
-                say("{chip} publishes no dense {format} rate to compute in", chip=chip, format=id)
+                say("{chip} publishes no dense {format} rate to compute in.", chip=chip, format=id)
             )
             continue
         moved = [
@@ -65,4 +67,4 @@ def verdict(
         ]
         change = text.change(after.step_time, now.step_time) or say("unknown")
         found.append(say(moves, id=id, what=text.listed(moved) or say("nothing"), change=change))
-    return text.sentence(*found)
+    return text.sentences(*found)

@@ -144,7 +144,7 @@ def layouts(scenario: Scenario) -> None:
             say("Data"): [row.dp for row in rows],
             say("Expert"): [row.ep for row in rows],
             say("Pipeline"): [row.pp for row in rows],
-            say("KV beyond heads"): [row.kv_sharding for row in rows],
+            say("KV when TP > KV heads"): [row.kv_sharding for row in rows],
             step: [sortable.known(1e3 * row.total) for row in rows],
             rate: [sortable.known(row.throughput_per_chip) for row in rows],
             price: [sortable.known(row.usd_per_million_tokens) for row in rows],

@@ -21,7 +21,7 @@ def verdict(scenario: Scenario, step: decode.StepTime) -> str:
     where = sharding.current_limits(s)
     took = say(
         "{split} the step takes **{time}**, {share}",
-        split=say("Split {n} ways", n=tp) if tp > 1 else say("With each group one chip"),
+        split=say("At TP {n}", n=tp) if tp > 1 else say("With each group one chip"),
         time=published.least(s, text.si(total, "s")),
         share=step_words.communication(talk / total),
     )
@@ -32,10 +32,10 @@ def verdict(scenario: Scenario, step: decode.StepTime) -> str:
     return text.sentences(
         text.sentence(took),
         say(
-            "Sending a matmul's activations would outlast reading its weights from {memory} ways "
-            "on, and multiplying them from {compute} ways on.",
-            memory=text.round_count(where.hbm),
-            compute=text.round_count(where.compute),
+            "Beyond TP {memory}, sending activations takes longer than reading weights; beyond TP "
+            "{compute}, longer than multiplying.",
+            memory=text.ways(where.hbm),
+            compute=text.ways(where.compute),
         ),
     )
 

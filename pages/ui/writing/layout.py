@@ -36,8 +36,7 @@ def cache_copies(scenario: Scenario) -> str:
     if kept <= 1.001 * alone:
         return ""
     return say(
-        "In this layout a sequence takes {size} over its chips: each keeps whole KV heads, "
-        "{factor} what is needed.",
+        "TP exceeds the KV heads, so the cache is stored {factor} times: a sequence takes {size}.",
         size=text.si(kept, "B"),
-        factor=text.times(kept / alone),
+        factor=text.round_count(kept / alone).removesuffix(".00").removesuffix(".0"),
     )
