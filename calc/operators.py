@@ -370,6 +370,8 @@ class _Roofline:
     def _experts(self, network: Network) -> Array:
         """Tokens that travel to their experts, and the sums that come back (F3.8)."""
         layout, s = self.layout, self.s
+        if not np.any(layout.ep > 1):
+            return np.zeros(())
         copies = sum(
             block.count * part.top_k
             for block in s.model.blocks

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import cost, decode, memory
+from calc import cost, decode, host, memory
 from calc.layout import Layout
 from calc.scenario import Scenario
 from calc.words import marked
@@ -50,11 +50,11 @@ def largest_batch(scenario: Scenario) -> Array:
     """Whole sequences that fit, as `memory.max_batch` (F6.2)."""
     s, model = scenario, scenario.model
     if s.fidelity == "bound":
-        room = memory.capacity(s) - model.weight_bytes(s.stored)
+        room = memory.capacity(s) - (model.weight_bytes(s.stored) - host.weights(s))
         return memory.whole(room, model.kv_bytes(s.context, s.kv_format), memory.largest_asked())
     layout = Layout.of(s)
     usable = max(0.0, s.chip.memory * s.usable_memory - s.runtime_memory)
-    room = usable - layout.weights_per_chip(model, s.stored)
+    room = usable - layout.weights_per_chip(s)
     each = layout.cache_per_chip(s, s.context) + memory.activations_per_chip(s, layout)
     most = memory.largest_asked() // layout.dp
     return np.asarray(layout.dp * memory.whole(room, each, most))

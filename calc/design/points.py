@@ -24,11 +24,11 @@ Array = NDArray[np.float64]
 
 
 class PartedError(LedgerError):
-    """Points answered a question differently; `truth` has their answers."""
+    """Points answered a question differently; `answers` has theirs."""
 
-    def __init__(self, truth: NDArray[np.bool_]) -> None:
+    def __init__(self, answers: NDArray[Any]) -> None:
         super().__init__("points differ")
-        self.truth = truth
+        self.answers = answers
 
 
 class _Points(np.ndarray[Any, np.dtype[Any]]):
@@ -43,11 +43,10 @@ class _Points(np.ndarray[Any, np.dtype[Any]]):
         raise PartedError(truth)
 
     def __hash__(self) -> int:  # type: ignore[override]
-        """Known figures are looked up by number: points that share theirs are looked up alone."""
-        truth = np.asarray(self) == np.asarray(self).flat[0]
-        if truth.all():
-            truth.flat[1:] = False
-        raise PartedError(truth)
+        """What is known by number is looked up apart for each, as by points of one figure."""
+        numbers = np.asarray(self)
+        same = np.all(numbers == numbers.flat[0])
+        raise PartedError(np.arange(numbers.size) if same else numbers)
 
 
 def measured(
@@ -109,7 +108,7 @@ def _parted(
     spread: Mapping[edits.Path, Array],
     measure: Callable[[Scenario], Any],
 ) -> Array:
-    """The measure of all points together, or in two parts where they differ."""
+    """The measure of all points together, or in parts where they differ."""
     size = next(iter(spread.values())).size
     try:
         placed = model
@@ -120,9 +119,10 @@ def _parted(
             )
         return np.broadcast_to(np.asarray(measure(replace(scenario, model=placed))), (size,))
     except PartedError as parted:
-        truth = np.broadcast_to(parted.truth, (size,))
+        answers = np.broadcast_to(parted.answers, (size,))
     found = np.empty(size)
-    for part in (truth, ~truth):
+    for answer in np.unique(answers):
+        part = answers == answer
         chosen = {path: values[part] for path, values in spread.items()}
         found[part] = _parted(scenario, model, chosen, measure)
     return found
