@@ -42,7 +42,7 @@ class Operator:
         Whether it reads cache; otherwise it reads weights.
     moved, done : array
         Bytes moved and FLOPs done [byte, FLOP].
-    bandwidth, rate : float
+    bandwidth, rate : float or array
         What one chip reaches [byte/s, FLOP/s].
     overlap : float
         Share of the shorter of the two that hides behind the longer.
@@ -54,7 +54,7 @@ class Operator:
     cache: bool
     moved: Array
     done: Array
-    bandwidth: float
+    bandwidth: float | Array
     rate: float | Array
     overlap: float = 1.0
     read_only: bool = False

@@ -80,7 +80,7 @@ def test_serving_totals_become_a_step_at_the_mean_batch() -> None:
     (row,) = found.rows
     assert (found.forms, found.unknown) == (("vllm bench serve",), ("acme/Toy-8B",))
     assert (row.kind, row.seconds, row.year) == ("decode", 0.0375, 2026)
-    assert (row.batch, row.context) == (pytest.approx(15.36), 1024 + 64)
+    assert row.batch == pytest.approx(15.36) and row.context == 1024 + 64
     assert row.prompts == pytest.approx(14.36 / 128) and row.ride_along
     assert row.scenario.model.id == "llama-3.1-8b" and row.scenario.n_chips == 2
     assert {"model", "chip", "n_chips", "weight_format"} <= set(found.taken)
@@ -131,7 +131,7 @@ def test_statistics_are_read_in_their_own_units(more: dict[str, Any], form: str)
     found = read(PERF | more)
     (row,) = found.rows
     assert found.forms == (form,)
-    assert (row.seconds, row.batch) == (pytest.approx(0.02), pytest.approx(8))
+    assert row.seconds == pytest.approx(0.02) and row.batch == pytest.approx(8)
     assert (row.context, row.scenario.model.id) == (1100, "llama-3.1-8b")
 
 

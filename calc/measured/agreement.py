@@ -48,7 +48,8 @@ class Agreement:
         error = np.abs(predicted / measured - 1)
         median, worst = np.percentile(error, [50, 90])
         low, middle, high = np.percentile(measured / predicted, [10, 50, 90])
-        return cls(len(rows), sources, *(float(one) for one in (median, worst, low, middle, high)))
+        figures = (float(one) for one in (median, worst, low, middle, high))
+        return cls(len(counted), sources, *figures)
 
     def outside(self, measured: Array, predicted: Array) -> Sequence[int]:
         """Places of what lies outside 10 to 90 %, the farthest from the middle first."""

@@ -18,9 +18,6 @@ from calc.scenario import Scenario
 
 Array = NDArray[np.float64]
 
-# Constants that a bound leaves out, whatever a scenario's defaults are.
-IDEAL = {"mfu": 1.0, "hop_latency": 1e-6}
-
 
 @dataclass(frozen=True)
 class Part:
@@ -54,7 +51,10 @@ class _Load:
              row.together]
             for row in rows
         ], dtype=float)  # fmt: skip
-        return cls(*counts.T, ride_along=rows[0].ride_along)
+        batch, context, prompt, decode_steps, prompts, together = counts.T
+        return cls(
+            batch, context, prompt, decode_steps, prompts, together, rows[0].ride_along
+        )  # fmt: skip
 
 
 def parts(row: Row, fidelity: str) -> list[Part]:
@@ -111,8 +111,11 @@ def _setting(row: Row) -> Hashable:
 
 
 def _at(s: Scenario, fidelity: str) -> Scenario:
-    ideal = IDEAL if fidelity in ("bound", "operators") else {}
-    return known.least(replace(s, fidelity=fidelity, **ideal))
+    asked = replace(s, fidelity=fidelity)
+    if fidelity != "calibrated":
+        # What a bound leaves out, whatever a scenario's defaults are.
+        asked = replace(asked, mfu=1.0, hop_latency=1e-6)
+    return known.least(asked)
 
 
 def total(found: Sequence[Part]) -> Array:

@@ -81,7 +81,11 @@ def read(text: str, catalogues: Catalogues, given: Plain, source: str = "") -> F
     if not found:
         named = ", ".join(form.name for form in FORMS)
         raise FileError(say("It is none of what is read: {forms}.", forms=named))
-    rows, left, taken, unknown = [], [], {}, {}
+    rows: list[Row] = []
+    left: list[Left] = []
+    # Each once, in the order they come.
+    taken: dict[str, None] = {}
+    unknown: dict[str, None] = {}
     for number, (form, record) in enumerate(found, 1):
         plain: dict[str, Any] = {}
         try:

@@ -41,12 +41,12 @@ def against_prediction(view: MeasuredView) -> kit.Chart:
         say("predicted {time}", time="%{x:.3~r} ms"),
     )  # fmt: skip
     points, rows = _points(view, x, y, hover, view.told)
-    extent = [math.log10(ends[0]), math.log10(ends[1])]
+    extent, ticks = [math.log10(one) for one in ends], kit.ticks(low, high, True)
     return _drawn(
         [band, _line(ends, ends), *points],
         rows,
-        kit.axis(say("Predicted (ms)"), extent, True, **kit.ticks(*ends, True)),
-        kit.axis(say("Measured (ms)"), extent, True, **kit.ticks(*ends, True)),
+        kit.axis(say("Predicted (ms)"), extent, True, **ticks),
+        kit.axis(say("Measured (ms)"), extent, True, **ticks),
     )
 
 

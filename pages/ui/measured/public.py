@@ -55,7 +55,7 @@ def predicted(fidelity: str) -> Array:
     ids = features()["rows_class"]
     for one in {one.id: one for chip in chips.values() for one in chip.engines.values()}.values():
         here = np.flatnonzero(ids == one.id)
-        found[here] = calibration.left_out([rows()[place] for place in here], one)
+        found[here] = calibration.left_out([rows()[int(place)] for place in here], one)
     return found
 
 
