@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from calc import Chip, Model, NumberFormat
+from calc.plan import Offer
 from presets.engines import engines_of, read_engine
 from presets.loader import (
     PresetError,
@@ -24,8 +25,9 @@ from presets.loader import (
     read_sources,
     read_tables,
 )
+from presets.offers import read_offer
 
-__all__ = ["PresetError", "chips", "formats", "load", "measured", "models"]
+__all__ = ["PresetError", "chips", "formats", "load", "measured", "models", "offers"]
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -57,3 +59,4 @@ chips: Mapping[str, Chip] = MappingProxyType(
 models: Mapping[str, Model] = load(
     (HERE / "models").glob("*.toml"), lambda id, reader: read_model(id, reader, formats)
 )
+offers: Mapping[str, Offer] = load([HERE / "offers.toml"], read_offer)

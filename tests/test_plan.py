@@ -19,7 +19,7 @@ from calc.chip import Fabric
 from calc.explain import plan as explain_plan
 from calc.layout import Layout
 from calc.plan import replica
-from presets import chips, formats, models
+from presets import chips, formats, models, offers
 
 GOLDEN = tomllib.loads((Path(__file__).parent / "plan_golden.toml").read_text())
 BF16 = formats["bf16"]
@@ -259,3 +259,19 @@ def test_a_launch_command_says_the_plan(engine: str) -> None:
     for flag in (*wanted[engine], str(best.budget), "5000"):
         assert flag in only.text
     assert any("checkpoint that is stored so" in told for told in found.left_out)
+
+
+def test_a_plan_against_an_api() -> None:
+    """3,000 tokens in and 300 out at $1 and $10 are $0.006: $216 an hour at 10/s."""
+    s, ask, space = question(GOLDEN["questions"][1])
+    best = plan.search(s, ask, space, refine=False).best
+    offer = plan.Offer("llama-3.3-70b", "somebody", 1.0, 10.0, "2026-11-30", "")
+    assert best and offer.per_hour(ask) == pytest.approx(216)
+    assert plan.cheaper_from(best, offer) == pytest.approx(11.1 / 216 * 10)
+    assert plan.most_served(best) == pytest.approx(3 * best.rate / 1.2)
+    assert math.isinf(plan.cheaper_from(best, replace(offer, usd_in=0.01, usd_out=0.01)))
+
+
+def test_prices_of_apis_are_of_known_models() -> None:
+    assert {offer.model for offer in offers.values()} <= models.keys()
+    assert all(offer.usd_out >= offer.usd_in > 0 for offer in offers.values())

@@ -27,6 +27,7 @@ from calc.plan.candidate import BINDS, Candidate, Prefill
 from calc.plan.curve import Curve
 from calc.plan.launch import ENGINES, Launch, Launches, command
 from calc.plan.obstacles import KINDS, Obstacle
+from calc.plan.offer import Offer, cheaper_from, most_served
 from calc.plan.proof import Proof, verify
 from calc.plan.replica import Steady, steady
 from calc.plan.search import Answer, search, survey_all
@@ -46,12 +47,15 @@ __all__ = [
     "Launch",
     "Launches",
     "Obstacle",
+    "Offer",
     "PlanError",
     "Prefill",
     "Proof",
     "Space",
     "Steady",
+    "cheaper_from",
     "command",
+    "most_served",
     "search",
     "steady",
     "survey_all",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+import presets
 from calc import plan
 from calc.explain.plan import explanations
 from calc.words import marked, say
@@ -164,6 +165,25 @@ def formulas(view: PlanView) -> None:
     explained.shown(entries[id], entries[id].build(one.scenario))
 
 
+def api(view: PlanView) -> None:
+    """What APIs ask for the same tokens."""
+    one = view.looked_at
+    offers = [offer for offer in presets.offers.values() if offer.model == view.stated.model.id]
+    if one is None or not offers:
+        st.caption(say("No price of an API is known here for this model."))
+        return
+    st.markdown(words.machines(one))
+    st.markdown(tables.offers(one, offers))
+    st.caption(
+        say(
+            "List prices on demand, nothing cached or in batches, as they were read on the day "
+            "that stands there; providers differ in the formats they serve. A plan is paid for whether "
+            "requests come or not: it serves up to {most}/s within its limits and headroom.",
+            most=text.significant(plan.most_served(one)),
+        )
+    )
+
+
 # Plans that are simulated unasked.
 PROVED = 3
 
@@ -185,6 +205,7 @@ PAGE = Page(
         marked("Every chip"): every_chip,
         marked("Simulated"): simulated,
         marked("Launch command"): launch,
+        marked("Against an API"): api,
         marked("Formulas"): formulas,
     },
     explained=("step_time", "prefill_time", "kv_per_sequence", "servers_ratio"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calc import scenario
+from calc import plan, scenario
 from calc.fields import Quantity
-from calc.plan import BINDS, Answer, Candidate, Proof
+from calc.plan import BINDS, Answer, Candidate, Offer, Proof
 from calc.serving.asked import FIELDS
 from calc.words import say
 from pages.ui.plan import store, words
@@ -164,3 +165,24 @@ def _proof(one: Candidate) -> list[str]:
     if not found.holds:
         kept = say("{share} of requests: breaks a limit", share=share)
     return [name, tpot, *spread[0], ttft, *spread[1], kept]
+
+
+def offers(one: Candidate, found: Sequence[Offer]) -> str:
+    """What APIs ask for the same tokens, the cheapest first."""
+    ask = one.ask
+    rows = []
+    for offer in sorted(found, key=lambda offer: offer.per_request(ask)):
+        rate = plan.cheaper_from(one, offer)
+        told = say("{n}/s", n=text.significant(rate)) if math.isfinite(rate) else say("at no rate")
+        if math.isnan(one.usd_per_hour):
+            told = text.unknown()
+        rows.append([
+            text.plain(offer.provider), text.usd(offer.usd_in), text.usd(offer.usd_out),
+            text.usd(offer.per_hour(ask)), told, offer.read, text.plain(offer.source),
+        ])  # fmt: skip
+    head = [
+        say("Provider"), say("USD per M in"), say("USD per M out"),
+        say("USD/hour at {rate}/s", rate=text.significant(ask.rate)), say("Plan cheaper from"),
+        say("Read on"), say("Source"),
+    ]  # fmt: skip
+    return tables.markdown(head, rows, " rrrr  ")
