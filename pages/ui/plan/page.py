@@ -177,8 +177,9 @@ def api(view: PlanView) -> None:
     st.caption(
         say(
             "List prices on demand, nothing cached or in batches, as they were read on the day "
-            "that stands there; providers differ in the formats they serve. A plan is paid for whether "
-            "requests come or not: it serves up to {most}/s within its limits and headroom.",
+            "that stands there; providers differ in the formats they serve. A plan is paid for "
+            "whether requests come or not: it serves up to {most}/s within its limits and "
+            "headroom.",
             most=text.significant(plan.most_served(one)),
         )
     )
