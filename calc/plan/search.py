@@ -36,8 +36,8 @@ class Answer:
     ----------
     rows : tuple of Candidate
         The best of each chip, arrangement and number of chips of a replica, best first.
-    per_chip : mapping of str to Candidate
-        The best of each chip that keeps the limits, by its id.
+    firsts : tuple of int
+        The best of each chip that keeps the limits, best first, as entries of `table`.
     obstacles : tuple of Obstacle
         Of each other chip, what keeps it from it.
     tried : int
@@ -47,7 +47,7 @@ class Answer:
     ask: Ask
     space: Space
     rows: tuple[Candidate, ...]
-    per_chip: dict[str, Candidate]
+    firsts: tuple[int, ...]
     obstacles: tuple[Obstacle, ...]
     tried: int
     table: Table
@@ -66,6 +66,21 @@ class Answer:
         """The best on another chip than that of a plan."""
         others = (row for row in self.rows if row.scenario.chip.id != one.scenario.chip.id)
         return next(others, None)
+
+    def of_chips(self, most: int | None = None) -> dict[str, Candidate]:
+        """The best of so many chips, or of all that keep the limits, by id and best first."""
+        # Of rows the first of a chip is its best.
+        known = {one.scenario.chip.id: one for one in reversed(self.rows)}
+        found = {}
+        for at in self.firsts[:most]:
+            id = self.space.chips[self.table.chip[at]].id
+            found[id] = known.get(id) or self.table.plans(np.array([at]), self.ask)[0]
+        return found
+
+    @cached_property
+    def per_chip(self) -> dict[str, Candidate]:
+        """The best of each chip that keeps the limits, by its id."""
+        return self.of_chips()
 
     @cached_property
     def curve(self) -> Curve:
@@ -231,17 +246,17 @@ def search(
     order = table.ordered(ask, table.kept(ask))
     firsts = order[np.sort(np.unique(table.chip[order], return_index=True)[1])]
     shown = order[:SHOWN]
-    per_chip = {one.scenario.chip.id: one for one in table.plans(firsts, ask)}
-    rows = table.plans(shown, ask)
     if refine and shown.size:
         fine = _refined(table, shown, ask, space)
         rows = fine.plans(fine.ordered(ask, fine.kept(ask)), ask)
-        # The first row of a chip is its best.
-        per_chip |= {one.scenario.chip.id: one for one in reversed(rows)}
+    else:
+        rows = table.plans(shown, ask)
+    served = {space.chips[chip].id for chip in table.chip[firsts].tolist()}
     tried = sum(len(one.columns) for one in found)
     return Answer(
-        ask, space, rows, per_chip, obstacles.of(table, ask, space, set(per_chip)), tried, table
-    )
+        ask, space, rows, tuple(firsts.tolist()), obstacles.of(table, ask, space, served), tried,
+        table,
+    )  # fmt: skip
 
 
 def survey_all(scenario: Scenario, ask: Ask, space: Space) -> list[Survey]:

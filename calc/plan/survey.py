@@ -55,6 +55,8 @@ class Columns:
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
         """All of several."""
+        if len(parts) == 1:
+            return parts[0]
         return cls(
             *(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls))
         )
@@ -113,7 +115,7 @@ class Survey:
             found = _columns(s, width, holds, int(one.arrangement[0]), fine, one.budget, ask)
             here = np.ones(len(found), dtype=np.int64)
             parts.append(replace(found, chip=chip * here, layout=layout * here))
-        return Columns.joined([_EMPTY, *parts])
+        return Columns.joined(parts or [_EMPTY])
 
 
 def survey(
@@ -148,7 +150,7 @@ def survey(
     flat = (np.broadcast_to(getattr(reads, one.name), shape)[..., 0] for one in fields(reads))
     reads = Readers(*flat)
     reads = replace(reads, holds=reads.holds & holds)
-    return Survey(s, layout, holds, Columns.joined([_EMPTY, *parts]), reads)
+    return Survey(s, layout, holds, Columns.joined(parts or [_EMPTY]), reads)
 
 
 _NONE = np.zeros(0)
@@ -187,7 +189,7 @@ def _columns(
         parts.append(
             Columns(chip, at[where], np.full(len(chip), kind), batch[which], budget[which], *values)
         )
-    return Columns.joined([_EMPTY, *parts])
+    return Columns.joined(parts or [_EMPTY])
 
 
 def _pairs(

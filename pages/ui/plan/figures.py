@@ -36,8 +36,8 @@ def curve(answer: Answer) -> kit.Chart:
 
 def chips(answer: Answer) -> kit.Chart:
     """The best plan of each chip by its price, the cheapest on top."""
-    priced = [one for one in answer.per_chip.values() if one.usd_per_hour > 0]
-    priced = sorted(priced, key=lambda one: one.usd_per_hour)[:_BARS]
+    best = answer.of_chips(_BARS).values()
+    priced = sorted((one for one in best if one.usd_per_hour > 0), key=lambda one: one.usd_per_hour)
     names = [text.plain_html(one.scenario.chip.name) for one in priced]
     usd = np.array([one.usd_per_hour for one in priced])
     told = [
