@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from calc import cost
 from calc.plan.ask import Ask
 from calc.scenario import Scenario
+from calc.serving import queueing
 from calc.words import marked
 
 # What stops fewer replicas from being enough.
@@ -105,6 +106,12 @@ class Candidate:
         """What it is closest to breaking, of `BINDS`; whole replicas where nothing is close."""
         name, share = max(self.tightness.items(), key=lambda item: item[1])
         return name if share >= _CLOSE else "replicas"
+
+    @property
+    def present(self) -> float:
+        """Requests in the system, waiting or answered (F8.3), at the rate with its headroom."""
+        ask = self.ask
+        return queueing.in_system(ask.needed, self.ttft + ask.steps * self.mean_tpot)
 
     @property
     def usd_per_million_out(self) -> float:

@@ -38,7 +38,7 @@ def chips(answer: Answer) -> kit.Chart:
     """The best plan of each chip by its price, the cheapest on top."""
     best = answer.of_chips(_BARS).values()
     priced = sorted((one for one in best if one.usd_per_hour > 0), key=lambda one: one.usd_per_hour)
-    names = [text.plain_html(one.scenario.chip.name) for one in priced]
+    names = [text.plain_html(text.shortened(one.scenario.chip.name, 20)) for one in priced]
     usd = np.array([one.usd_per_hour for one in priced])
     told = [
         say("{price}: {chips} chips", price=text.usd(one.usd_per_hour), chips=one.chips)
@@ -46,11 +46,12 @@ def chips(answer: Answer) -> kit.Chart:
     ]
     data = [{
         "type": "bar", "orientation": "h", "y": names, "x": usd, "text": told,
-        "textposition": "auto", "marker": {"color": palette.QUANTITIES["weights"].colour},
+        "textposition": "auto", "textfont": {"size": kit.FONT_SIZE},
+        "marker": {"color": palette.QUANTITIES["weights"].colour},
         "hovertemplate": "%{y}<br>%{text}<extra></extra>",
     }]  # fmt: skip
     layout = {
-        **kit.frame(118),
+        **kit.frame(150),
         "xaxis": {
             "title": {"text": say("USD per hour"), "standoff": 8}, "automargin": False,
             "range": [0, 1.02 * float(usd.max(initial=1.0))], "nticks": 6,

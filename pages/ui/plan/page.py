@@ -22,7 +22,7 @@ def verdict(view: PlanView) -> str:
     """The answer."""
     if not view.answer:
         return text.plain(view.problem)
-    return words.verdict(view.found, view.best, view.refuted)
+    return words.verdict(view.found, view.best, view.refuted, view.at_bound)
 
 
 def head(view: PlanView) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,12 +44,21 @@ class PlanView(View):
     @cached_property
     def _found(self) -> tuple[Answer | None, str]:
         try:
-            ask = asked.ask(self.values, self.stated)
-            space = asked.space(self.values, self.stated, self.catalogues)
+            return self._searched(self.stated), ""
         except plan.PlanError as error:
             return None, str(error)
-        surveys = store.surveys(self.stated, ask, space)
-        return plan.search(self.stated, ask, space, surveys), ""
+
+    def _searched(self, scenario: Scenario, *, refine: bool = True) -> Answer:
+        ask = asked.ask(self.values, scenario)
+        space = asked.space(self.values, scenario, self.catalogues)
+        return plan.search(scenario, ask, space, store.surveys(scenario, ask, space), refine)
+
+    @cached_property
+    def at_bound(self) -> Candidate | None:
+        """The best if links and losses cost nothing; none where that is what is shown."""
+        if self.stated.fidelity == "bound":
+            return None
+        return self._searched(replace(self.stated, fidelity="bound"), refine=False).best
 
     @property
     def answer(self) -> Answer | None:

@@ -21,7 +21,12 @@ _BINDS: Mapping[str, str] = {
 }
 
 
-def verdict(answer: Answer, best: Candidate | None, refuted: Sequence[Candidate]) -> str:
+def verdict(
+    answer: Answer,
+    best: Candidate | None,
+    refuted: Sequence[Candidate],
+    at_bound: Candidate | None,
+) -> str:
     """The best plan that stands, what it costs, who is next, and what limits it."""
     if best is None:
         return nothing(answer) if not refuted else broken(refuted)
@@ -37,7 +42,19 @@ def verdict(answer: Answer, best: Candidate | None, refuted: Sequence[Candidate]
             next=_next(answer, best),
         ),
         binds(best),
+        losses(best, at_bound) if at_bound else "",
         broken(refuted) if refuted else "",
+    )
+
+
+def losses(best: Candidate, at_bound: Candidate) -> str:
+    """What of the price links and losses are."""
+    if best.ask.objective != "usd" or not at_bound.usd_per_hour < best.usd_per_hour:
+        return ""
+    return say(
+        "At the bound it would be {price}: {share} of the price is links and losses.",
+        price=text.usd(at_bound.usd_per_hour),
+        share=text.percent(1 - at_bound.usd_per_hour / best.usd_per_hour),
     )
 
 
