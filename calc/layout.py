@@ -134,13 +134,16 @@ class Layout:
     def weights_per_chip(self, scenario: Scenario) -> Array:
         """Weights that one chip holds, layers spread evenly over stages [byte]."""
         s, model = scenario, scenario.model
-        routed = model.routed_bytes(s.stored)
-        dense = model.weight_bytes(s.stored) - routed
-        if model.routed_params:
-            routed = routed - host.weights(s) + self.redundant_bytes(s)
-        else:
-            dense = dense - host.weights(s)
-        return (dense / self.tp + routed / self.expert_ways()) / self.pp
+        dense = model.weight_bytes(s.stored) - model.routed_bytes(s.stored)
+        if not model.routed_params:
+            dense -= host.weights(s)
+        return dense / (self.tp * self.pp) + self.experts_per_chip(s)
+
+    def experts_per_chip(self, scenario: Scenario) -> Array:
+        """Of those the routed experts and their second copies [byte]."""
+        s, model = scenario, scenario.model
+        held = model.routed_bytes(s.stored) * (1 - s.host_share if model.routed_params else 1)
+        return (held + self.redundant_bytes(s)) / (self.expert_ways() * self.pp)
 
     def redundant_bytes(self, scenario: Scenario) -> Array:
         """Second copies of experts on the chips of all stages, where experts are spread [byte]."""

@@ -56,10 +56,9 @@ def padding(scenario: Scenario) -> float:
     F6.7.
     """
     s, chosen = scenario, Layout.of(scenario)
-    if s.stored.of(ROUTED).id != "mxfp4" or s.host_share:
+    if s.stored.of(ROUTED).id != "mxfp4":
         return 0.0
     split = 1 if float(chosen.ep) > 1 else float(chosen.tp)
-    routed = s.model.routed_bytes(s.stored) / float(chosen.expert_ways() * chosen.pp)
     columns = [
         part.columns
         for block in s.model.blocks
@@ -69,7 +68,9 @@ def padding(scenario: Scenario) -> float:
     each = max(columns, default=0) / split
     if not each:
         return 0.0
-    return routed * (_up(s.model.d_model, _WIDTH) * _up(each, _COLUMNS) - 1)
+    return float(chosen.experts_per_chip(s)) * (
+        _up(s.model.d_model, _WIDTH) * _up(each, _COLUMNS) - 1
+    )
 
 
 def _up(size: float, to: int) -> float:

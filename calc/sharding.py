@@ -333,10 +333,7 @@ def per_chip(scenario: Scenario) -> PerChip:
     s = with_links(scenario)
     chosen = Layout.of(s)
     model = s.model
-    on_host = host.weights(s)
-    routed = model.routed_bytes(s.stored) - (on_host if model.routed_params else 0.0)
-    routed += float(chosen.redundant_bytes(s))
-    experts = routed / float(chosen.expert_ways() * chosen.pp)
+    experts = float(chosen.experts_per_chip(s))
     weights = float(chosen.weights_per_chip(s))
     cache = float(chosen.sequences(s.batch) * chosen.micro_batches) * float(
         chosen.cache_per_chip(s, s.context)
@@ -345,7 +342,7 @@ def per_chip(scenario: Scenario) -> PerChip:
     return PerChip(
         experts,
         weights - experts,
-        weights - (model.weight_bytes(s.stored) - on_host) / s.n_chips,
+        weights - (model.weight_bytes(s.stored) - host.weights(s)) / s.n_chips,
         cache,
         max(0.0, cache - shared),
     )

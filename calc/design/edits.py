@@ -219,15 +219,15 @@ def _feedforward(content: Table, path: Path) -> Iterator[Entry]:
 def of_whole(content: Table) -> list[Entry]:
     """The figures of the model around its blocks."""
     least = 0 if table.is_stated(content) else 1
-    defaults = {"tied": False, "head_bias": False, "positions": 0, "lookup": 0, "final_norms": 1,
-                "max_context": None}  # fmt: skip
+    defaults = {"tied": False, "head_bias": False, "positions": 0, "rotary_rows": 0, "lookup": 0,
+                "final_norms": 1, "max_context": None}  # fmt: skip
     found = []
     for name in ("d_model", "vocabulary", "max_context", "tied", "head_bias", "final_norms",
-                 "positions", "lookup"):  # fmt: skip
+                 "positions", "rotary_rows", "lookup"):  # fmt: skip
         value = content.get(name, defaults.get(name))
         extra = name in defaults and name != "tied" and value == defaults[name]
         flag = isinstance(value, bool)
-        low = 0 if flag or name in ("positions", "lookup", "final_norms") else least
+        low = 0 if flag or name in ("positions", "rotary_rows", "lookup", "final_norms") else least
         figure = FIGURES[name]
         found.append(
             Entry(name, figure.label, value, low, 1 if flag else figure.high,

@@ -144,6 +144,7 @@ FIGURES: Mapping[str, Figure] = {
     "tied": Figure(marked("Tied head")),
     "max_context": Figure(marked("Longest context"), _TOKENS, 4096),
     "positions": Figure(marked("Learned positions"), _TOKENS),
+    "rotary_rows": Figure(marked("Rows of rotary tables"), 10**9),
     "head_bias": Figure(marked("Head bias")),
     "lookup": Figure(marked("Further tables"), 10**13),
     "final_norms": Figure(marked("Final norms"), 64),

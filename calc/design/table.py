@@ -35,7 +35,7 @@ DEEPEST = 8  # things beside a feed-forward layer
 
 # Figures of the whole model, with the least that they may be; d_model and vocabulary are 0 where a
 # model is known by its totals.
-_WHOLE = {"positions": 0, "lookup": 0, "final_norms": 0}
+_WHOLE = {"positions": 0, "rotary_rows": 0, "lookup": 0, "final_norms": 0}
 
 
 def written(model: Model) -> Table:
@@ -47,7 +47,7 @@ def written(model: Model) -> Table:
     {'kind': 'dense', 'width': 128}
     """
     table: Table = {"d_model": model.d_model, "vocabulary": model.vocabulary, "tied": model.tied}
-    for name in ("max_context", "positions", "head_bias", "lookup", "final_norms"):
+    for name in ("max_context", "positions", "rotary_rows", "head_bias", "lookup", "final_norms"):
         if getattr(model, name) != _default(Model, name):
             table[name] = getattr(model, name)
     if model.outside != NO_FEEDFORWARD:
