@@ -98,7 +98,9 @@ def unsaid(query: dict[str, str]) -> list[str]:
         elif isinstance(BY_KEY[key], (Choice, Option)):
             same = link.dump_value(BY_KEY[key], read[BY_KEY[key].name]) == given
         else:
-            same = float(given) == float(read[BY_KEY[key].name])
+            value = read[BY_KEY[key].name]
+            # A number that nobody states is left empty.
+            same = not given if value is None else float(given) == float(value)
         if not same:
             found.append(key)
     return found

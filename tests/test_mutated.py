@@ -35,3 +35,9 @@ def test_a_model_that_caches_nothing_says_so(more: dict[str, str]) -> None:
     assert "memory holds any number of sequences" in said["kv_cache"]
     assert "No cache: memory holds any number of sequences." in said["decode"]
     assert not any("9,223,372" in text for text in said.values())
+
+
+def test_speculation_opens_where_no_time_of_a_draft_is_known() -> None:
+    slow = '{"name":"x","memory":1e14,"bandwidth":1e10,"peaks":{"fp8":1e18}}'
+    [(_, test)] = tour(["speculative"], chip="custom", hw=slow, d="glm-4.5-air")
+    assert "unknown" in [metric.value for metric in test.metric]

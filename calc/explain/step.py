@@ -193,8 +193,8 @@ def _overhead(s: Scenario) -> Expression:
 
 def _step(s: Scenario) -> Expression:
     if _bound(s):
-        terms = [Maximum(*sides) for sides in (_near(s), *_hosted(s))]
-        return total([_kv_read(s), *terms])
+        longer = (Maximum(*sides) for sides in (_near(s), *_hosted(s)))
+        return total([_kv_read(s), *longer])
     step = decode.step_time(s)
     terms: list[Expression] = []
     for i, group in enumerate(_grouped(s), 1):

@@ -75,10 +75,12 @@ def against_length(
     data = [
         _line(drafted, free, TARGET, "dash", 2, free_here),
         _line(drafted, real, "#D55E00", "solid", 3, kit.hovered(here, *hover)),
-        _best(best, float(free[best]), TARGET),
+        # Nothing is ringed of speeds that nobody knows.
+        *([_best(best, float(free[best]), TARGET)] if free[best] > 0 else []),
         *([_best(best_real, float(real[best_real]), "#D55E00")] if real[best_real] > 0 else []),
     ]
-    top = 1.12 * float(np.max(real, where=np.isfinite(real), initial=float(free.max())))
+    speeds = np.concatenate([free, real])
+    top = 1.12 * float(np.max(speeds, where=np.isfinite(speeds), initial=1.0))
     layout = {
         **kit.frame(62, legend_rows=3),
         "xaxis": _length_axis(drafted),
