@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import host, prefill
+from calc import prefill
 from calc.scenario import Scenario
 
 Array = NDArray[np.float64]
@@ -63,43 +63,34 @@ class Prompts:
             return self.alone(before + size, before)
         tokens = sum(size for _, size in parts)
         pairs = sum(float(self._pairs[at + size] - self._pairs[at]) for at, size in parts)
-        if self._scenario.fidelity != "bound":
+        s = self._scenario
+        if s.fidelity != "bound" or s.host_share:
             return float(np.interp(tokens, *self._matrices)) + pairs
-        s, each, head = self._scenario, *self._flops
+        each, head = self._flops
         cache = sum(float(self._cache[at + size]) for at, size in parts)
-        weights = float(host.chip_bytes_read(s, float(tokens)))
+        weights = float(s.model.bytes_read(float(tokens), s.stored, s.routing_skew))
         read = (weights + cache) / (s.n_chips * s.chip.bandwidth)
-        return max(tokens * each + len(parts) * head + pairs, read) + self._hosted(tokens)
-
-    def _hosted(self, tokens: int) -> float:
-        """Time of what the host holds, for so many tokens of prompts [s] (F3.11)."""
-        if not self._scenario.host_share:
-            return 0.0
-        work = prefill.prompt_time(self._scenario, tokens, 0).work
-        return sum(float(one.time) for one in work.operators if one.name == host.ON_HOST)
-
-    @cached_property
-    def _lengths(self) -> Array:
-        return np.arange(self._longest + 1.0)
+        return max(tokens * each + len(parts) * head + pairs, read)
 
     @cached_property
     def _pairs(self) -> Array:
         """Time of attention over a prompt up to every length [s]."""
+        return self._attention(np.arange(self._longest + 1.0))
+
+    def _attention(self, lengths: Array) -> Array:
         s = self._scenario
         if s.fidelity == "bound":
             rate = s.n_chips * s.chip.peak(s.compute_format) * s.constants.mfu
-            return np.asarray(s.model.prefill_attention_flops(self._lengths) / rate)
-        work = prefill.prompt_time(s, self._lengths, 0).work
-        none = np.zeros_like(self._lengths)
+            return np.asarray(s.model.prefill_attention_flops(lengths) / rate)
+        work = prefill.prompt_time(s, lengths, 0).work
+        none = np.zeros_like(lengths)
         return np.asarray(sum((one.time for one in work.operators if one.cache), none))
 
     @cached_property
     def _cache(self) -> Array:
         """Cache of a prompt of every length [byte]."""
-        s = self._scenario
-        return np.asarray(
-            s.model.kv_bytes(self._lengths, s.kv_format) * np.ones_like(self._lengths)
-        )
+        s, lengths = self._scenario, np.arange(self._longest + 1.0)
+        return np.asarray(s.model.kv_bytes(lengths, s.kv_format) * np.ones_like(lengths))
 
     @cached_property
     def _flops(self) -> tuple[float, float]:
@@ -107,13 +98,11 @@ class Prompts:
         s = self._scenario
         rate = s.n_chips * s.linear_rate * s.constants.mfu
         head = 2.0 * s.model.head_params / rate
-        linear = float(prefill.linear_flops(s.model, 1.0)) - 2.0 * host.active(s)
-        return linear / rate - head, head
+        return float(prefill.linear_flops(s.model, 1.0) / rate - head), head
 
     @cached_property
     def _matrices(self) -> tuple[Array, Array]:
         """Numbers of tokens, and the time of a pass over so many but for attention [s]."""
         tokens = np.unique(np.geomspace(1, _MOST, _POINTS).round())
-        step = prefill.prompt_time(self._scenario, tokens, 0)
-        attention = sum(one.time for one in step.work.operators if one.cache)
-        return tokens, np.asarray(step.total - attention)
+        time = prefill.prompt_time(self._scenario, tokens, 0).total
+        return tokens, np.asarray(time - self._attention(tokens))
