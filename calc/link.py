@@ -45,6 +45,7 @@ TEXTS = (
     Text("bench_weights", "pq", marked("Bench weights"), "", sampling.pair_of_text),
     Text("pins", "pins", marked("Pins"), "", pins.read, pins.LONGEST_TEXT),
     Text("trace", "trace", marked("Trace"), "", trace.read),
+    Text("trace_file", "tf", marked("Trace file"), "", trace.named, 80),
 )
 
 # What a link of the calculation carries; who shows it may carry further fields.

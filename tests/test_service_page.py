@@ -141,14 +141,38 @@ def test_a_short_trace_travels_in_the_link() -> None:
     assert "Trace (trace) in the link is not usable" in words(page(trace="arrival\n1\n"))
 
 
-def test_the_load_sweep_runs_to_its_end_and_names_the_knee() -> None:
+def test_a_link_names_the_trace_that_it_does_not_carry() -> None:
+    assert "was made with the trace day\\_1.csv, which" in words(page(tf="day_1.csv", req="20"))
+
+
+def test_what_a_trace_was_understood_as_is_said() -> None:
+    at = page(trace="arrived_at,num_prefill_tokens,num_decode_tokens\n0,100,20\n1.5,300,10\n")
+    at.session_state["serving-tabs"] = "Trace"
+    at.run()
+    assert not at.exception
+    assert "Vidur; columns arrived" in words(at)
+    assert "2 requests in 1.5 s" in words(at)
+
+
+def test_the_steady_part_is_stated() -> None:
+    said = words(page(req="200"))
+    assert "Rates and prices are of the steady part, from" in said
+    assert "this rate cannot be served" in words(page(req="200", qps="40"))
+
+
+def test_the_load_sweep_runs_to_its_end_and_names_the_knee(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving.knees, "FIRST", 100)
+    monkeypatch.setattr(serving.knees, "MOST", 200)
     at = page(req="60", p="1024", g="100", qps="4")
     at.session_state["serving-tabs"] = "Load"
     at.run()
     assert not at.exception
     said = words(at)
-    assert "the highest that this deployment serves with at least 90 % of the" in said
+    assert "The highest rate that this deployment serves with at least 90 % of the" in said
     assert "continuous **" in said
+    assert "fewer than 90 %)" in said
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@
 ``serving.summary(run, serving.Limits(ttft=1.0, tpot=0.05))`` its figures.
 """
 
-from calc.serving import queueing, theory
+from calc.serving import knees, queueing, theory, trace
 from calc.serving.arrivals import AtOnce, Bursty, Even, Poisson
 from calc.serving.asked import Setup, requested, setup
 from calc.serving.clock import Clock
 from calc.serving.deployment import Colocated, Disaggregated
 from calc.serving.errors import ServingError
+from calc.serving.knees import Knee
+from calc.serving.knees import find as find_knee
 from calc.serving.lengths import Constant, Exponential, Lognormal, Mix, Uniform
 from calc.serving.policies import ChunkedPrefill, Continuous, Dynamic, Static
 from calc.serving.pool import Contiguous, Paged, Recompute, Reject, Swap
@@ -39,6 +41,7 @@ from calc.serving.simulate import LoadPoint, clock_for, load_sweep, simulate
 from calc.serving.task import Fate, State
 from calc.serving.trace import read as read_trace
 from calc.serving.traffic import Traffic, generate
+from calc.serving.window import Window
 
 __all__ = [
     "AtOnce",
@@ -57,6 +60,7 @@ __all__ = [
     "HostMemory",
     "InTurn",
     "Intervals",
+    "Knee",
     "LeastRequests",
     "LeastTokens",
     "Limits",
@@ -80,11 +84,14 @@ __all__ = [
     "Swap",
     "Traffic",
     "Uniform",
+    "Window",
     "cdf",
     "clock_for",
+    "find_knee",
     "generate",
     "goodput",
     "knee",
+    "knees",
     "load_sweep",
     "meets",
     "percentile",
@@ -96,4 +103,5 @@ __all__ = [
     "spread",
     "summary",
     "theory",
+    "trace",
 ]

@@ -12,12 +12,14 @@ from typing import Any
 
 from calc import fields
 from calc.fields import Field, Option, Quantity, optional
+from calc.layout import Layout
 from calc.scenario import Scenario
 from calc.serving import arrivals, lengths
 from calc.serving.deployment import Colocated, Deployment, Disaggregated
 from calc.serving.policies import Batching, ChunkedPrefill, Continuous, Dynamic, Static
 from calc.serving.pool import Contiguous, Memory, Paged, Recompute, Reject, Relief, Swap
 from calc.serving.prefix import HostMemory, PrefixCache, SpareMemory
+from calc.serving.routing import InTurn, LeastRequests, LeastTokens, PrefixAware, Routing
 from calc.serving.service import Limits
 from calc.serving.traffic import Traffic, generate
 from calc.words import marked, say
@@ -39,6 +41,12 @@ _RELIEFS: Mapping[str, Callable[[float], Relief]] = {
     "recompute": lambda _: Recompute(),
     "swap": Swap,
     "reject": lambda _: Reject(),
+}
+_ROUTINGS: Mapping[str, Routing] = {
+    "in-turn": InTurn(),
+    "requests": LeastRequests(),
+    "tokens": LeastTokens(),
+    "prefix": PrefixAware(),
 }
 MEMORIES = ("paged", "contiguous")
 PREFIXES = ("none", "spare", "host")
@@ -79,6 +87,9 @@ class Asked:
     turns: int = optional(Quantity(
         "turns", marked("Turns"), "requests", 1, 1, 50,
         marked("Requests of one session; each starts with all that was said before.")))
+    think: float = optional(Quantity(
+        "think", marked("Time between turns"), "s", 30.0, 0.01, 36000,
+        marked("From one turn of a session to its next, on average."), whole=False))
     samples: int = optional(Quantity(
         "bon", marked("Samples"), "answers", 1, 1, 64,
         marked("Answers to each prompt; they share its cache.")))
@@ -89,10 +100,10 @@ class Asked:
         "pol", marked("Policy shown"), "continuous",
         marked("Whose requests are drawn; all are compared."), POLICIES))
     replicas: int = optional(Quantity(
-        "rep", marked("Replicas"), "replicas", 2, 1, 16,
+        "rep", marked("Replicas"), "replicas", 2, 1, 256,
         marked("Of the sidebar's chips each. Disaggregated, some of them only read prompts.")))
     prefill_replicas: int = optional(Quantity(
-        "npre", marked("Prefill replicas"), "replicas", 1, 1, 15,
+        "npre", marked("Prefill replicas"), "replicas", 1, 1, 255,
         marked("Of the replicas, those that read prompts when disaggregated.")))
     slots: int = optional(Quantity(
         "slots", marked("Slots"), "sequences", 32, 1, 4096,
@@ -103,6 +114,15 @@ class Asked:
     budget: int = optional(Quantity(
         "bud", marked("Token budget"), "tokens", 512, 1, 131072,
         marked("Tokens of one step when prompts are read in chunks.")))
+    budget_of: str = optional(Option(
+        "bof", marked("Budget of"), "replica",
+        marked("Whether all groups of data-parallel attention share the budget, or each has it, as "
+               "engines count."), ("replica", "group")))
+    reading: str = optional(Option(
+        "pr", marked("Prompts read"), "alone",
+        marked("Continuous batching reads waiting prompts one after another, or as many together "
+               "as the token budget holds, which then have their first tokens together."),
+        ("alone", "together")))
     memory: str = optional(Option(
         "kvm", marked("Cache memory"), "paged",
         marked("Blocks as they are needed, or the longest length reserved."), MEMORIES))
@@ -125,6 +145,12 @@ class Asked:
     affinity: str = optional(Option(
         "aff", marked("Session affinity"), "on",
         marked("Whether a session stays with its replica."), ("on", "off")))
+    routing: str = optional(Option(
+        "way", marked("Routing"), "in-turn",
+        marked("Which replica takes a request, or a session that stays: in turn, the one with the "
+               "fewest requests, with the fewest tokens left, or with the fewest left and its "
+               "prefix."),
+        tuple(_ROUTINGS)))
     streaming: str = optional(Option(
         "str", marked("Streaming"), "on",
         marked("Whether the cache follows layer by layer while the prompt is still read, when "
@@ -170,14 +196,21 @@ def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
     lengths_of = _LENGTHS[asked.lengths]
     return generate(
         asked.requests,
-        _ARRIVALS[asked.arrivals](asked.rate, asked.burstiness),
+        process(values),
         lengths_of(scenario.prompt, asked.spread),
         lengths_of(scenario.output, asked.spread),
         seed=asked.seed,
         system=asked.system,
         samples=asked.samples,
         turns=asked.turns,
+        think=asked.think,
     )
+
+
+def process(values: Mapping[str, Any]) -> arrivals.Arrivals:
+    """When the requests come that the values describe, for a trace without times."""
+    asked = Asked(**fields.resolved(FIELDS, values, {}))
+    return _ARRIVALS[asked.arrivals](asked.rate, asked.burstiness)
 
 
 def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
@@ -191,15 +224,19 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
     asked = Asked(**fields.resolved(FIELDS, values, {}))
     host = asked.host * scenario.n_chips
     slots, replicas = asked.slots, asked.replicas
-    budget = max(asked.budget, slots)
+    groups = int(Layout.of(scenario).dp) if asked.budget_of == "group" else 1
+    least = -(-slots // groups)
+    budget, routing = max(asked.budget, least), _ROUTINGS[asked.routing]
+    continuous = Continuous(slots, asked.budget if asked.reading == "together" else 0)
     batching: dict[str, Batching] = {
         "static": Static(slots),
         "dynamic": Dynamic(slots, asked.window),
-        "continuous": Continuous(slots),
-        "chunked": ChunkedPrefill(slots, budget),
+        "continuous": continuous,
+        "chunked": ChunkedPrefill(slots, budget, groups),
     }
     deployments: dict[str, Deployment] = {
-        id: Colocated(one, replicas, asked.affinity == "on") for id, one in batching.items()
+        id: Colocated(one, replicas, asked.affinity == "on", routing)
+        for id, one in batching.items()
     }
     readers = min(asked.prefill_replicas, replicas - 1)
     shown, notices = asked.policy, []
@@ -217,7 +254,7 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
     if readers:
         deployments["disaggregated"] = Disaggregated(
             readers, replicas - readers, scenario.scale_out * scenario.n_chips,
-            asked.streaming == "on", Continuous(slots),
+            asked.streaming == "on", continuous, routing,
         )  # fmt: skip
     kept: dict[str, PrefixCache | None] = {
         "none": None,

@@ -13,8 +13,8 @@ from calc.serving.window import half_width, steady
 
 # Requests simulated at a rate at first, and at most beside those that were asked for.
 FIRST, MOST = 800, 6400
-# Rates are tried over so many powers of two around the one that was asked for.
-_REACH = 12
+# Rates, each twice or half the one before, until one on the other side of the knee is found.
+_REACH = 8
 # Intervals by which a share must differ before fewer requests are enough: several are looked at.
 _DOUBT = 1.5
 
@@ -41,7 +41,10 @@ class Tried:
     def sure(self, share: float, within: float) -> bool:
         """Whether more requests would not tell another story."""
         apart = abs(self.good - share) > _DOUBT * self.half
-        return self.figures.window.settled and (apart or self.half <= within)
+        if not self.figures.window.settled:
+            # A queue that grows only makes it worse.
+            return apart and self.good < share
+        return apart or self.half <= within
 
 
 @dataclass(frozen=True)

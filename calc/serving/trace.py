@@ -67,6 +67,15 @@ def read(text: str, *, unit: str = "", arrivals: Arrivals | None = None) -> Traf
     return _Reader(text, unit).traffic(arrivals or Poisson(1.0))
 
 
+def named(name: str) -> str:
+    """The name of a file as a link carries it: what of it can be read, 80 characters at most.
+
+    >>> named("my\\ttrace.csv")
+    'mytrace.csv'
+    """
+    return "".join(one for one in name if one.isprintable())[:80]
+
+
 def doubtful(text: str) -> bool:
     """Whether the times of a trace may be seconds or milliseconds, and nothing tells which.
 

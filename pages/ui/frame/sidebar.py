@@ -74,6 +74,7 @@ FOLDED: dict[str, Rows] = {
         ("lengths", "spread"),
         ("burstiness", "samples"),
         ("turns", "system"),
+        ("think",),
         ("ttft_limit",),
     ),
     marked("Plan"): (
@@ -91,7 +92,8 @@ FOLDED: dict[str, Rows] = {
         ("memory", "reserved"),
         ("relief", "host"),
         ("prefix", "host_memory"),
-        ("affinity",),
+        ("affinity", "routing"),
+        ("reading", "budget_of"),
     ),
     marked("Speculation"): (
         ("acceptance", "n_draft"),
@@ -127,6 +129,7 @@ TYPED = frozenset(
         "scale_out", "step_overhead", "output", "chunk", "tpot_target",
         "prefix_hit", "kv_block", "price", "power",
         "rate", "requests", "seed", "spread", "burstiness", "samples", "turns", "system",
+        "think",
         "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
         "redundant_experts", "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
         "headroom", "most_used", "most_chips",

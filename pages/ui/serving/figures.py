@@ -189,36 +189,37 @@ def load(
     loads: Loads, of: Callable[[Service], float], title: str, *, now: float, limit: float = 0.0,
     log: bool = True,
 ) -> kit.Chart:  # fmt: skip
-    """A figure of each policy against the arrival rate, its knee ringed."""
+    """A figure of each policy against the rate that came, its knee ringed."""
     data: list[Dict] = []
     legend = []
     known = [limit] if limit else []
-    for policy, found in loads.figures.items():
+    rates = [now]
+    for policy, knee in loads.known.items():
         colour, dash = _COLOURS[policy]
         label = name(policy)
-        values = np.array([of(one) for one in found])
+        tried = sorted(knee.tried, key=lambda one: one.realised)
+        values = np.array([of(one.figures) for one in tried])
         values = np.where(np.isfinite(values), values, np.nan)
         known += [float(value) for value in values if value > 0]
+        rates += [one.realised for one in tried]
         legend.append(kit.key(label, colour, kit.DASH_GLYPHS[dash]))
         data.append({
             "type": "scatter", "mode": "lines+markers", "name": label,
-            "x": np.array(loads.rates[: len(found)]), "y": values,
+            "x": np.array([one.realised for one in tried]), "y": values,
             "line": {"color": colour, "dash": dash, "width": 2.5}, "marker": {"size": 5},
             "hovertemplate": kit.hovered(
                 label, say("{n} requests/s", n="%{x:.3~r}"), "%{y:.3~r}"
             ),
         })  # fmt: skip
-        knee = loads.knee(policy)
-        if not log and knee == knee:
-            at = loads.rates.index(knee)
+        if not log and knee.low:
             data.append({
                 "type": "scatter", "mode": "markers", "name": label, "hoverinfo": "skip",
-                "cliponaxis": False, "x": [knee], "y": [float(values[at])],
+                "cliponaxis": False, "x": [knee.rate], "y": [of(knee.low.figures)],
                 "marker": {"size": 13, "color": "rgba(0,0,0,0)",
                            "line": {"color": colour, "width": 2.5}},
             })  # fmt: skip
     low, high = (min(known), max(known)) if known else (0.1, 1.0)
-    first, last = loads.rates[0], loads.rates[-1]
+    first, last = min(rates), max(rates)
     rows = kit.wrapped(legend)
     shapes = [kit.legend(*rows), kit.rule("x", now, "dot")]
     if limit:

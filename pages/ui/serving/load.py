@@ -24,12 +24,13 @@ def tab(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> 
         st.markdown(text.plain(str(error)))
         return False
     if loads.done < 1:
+        tried = sum(len(knee.tried) for knee in loads.known.values())
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.progress(loads.done, say("Rates simulated: {share:.0%}", share=loads.done))
+            st.progress(loads.done, say("Rates simulated: {n:,}", n=tried))
             st.button(
                 say("Go on") if loads.stopped else say("Stop"), key="load-stop", on_click=loads.stop
             )
-    limits, now = simulated.setup.limits, simulated.traffic.rate
+    limits, now = simulated.setup.limits, simulated.traffic.realised_rate
     st.markdown(words.knees(loads, limits))
     charts: Mapping[str, tuple[Callable[[Service], float], str, float, str]] = {
         "ttft": (
@@ -54,10 +55,11 @@ def tab(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> 
             )
     st.caption(
         say(
-            "The first {n:,} requests at other rates, their order and lengths kept; ringed is the "
-            "highest rate tried at which 90 % of them keep both limits. Drawn are the policy shown "
-            "and those that do best.",
-            n=len(loads.traffic),
+            "Each rate is simulated with 800 requests and more, up to {n:,}, until the share of "
+            "good ones is known to 2 points or leaves no doubt. Requests of the warm-up are left "
+            "out. Rates are those that came; ringed is the highest that keeps both limits. Drawn "
+            "are the policy shown and those that do best.",
+            n=max(serving.knees.MOST, len(loads.traffic)),
         )
     )
     return loads.done < 1 and not loads.stopped

@@ -86,7 +86,9 @@ def charts(view: ServingView) -> None:
         waited = first_tokens(view)
         assert waited
         waited.draw("service-ttft")
-    st.caption(words.described(simulated.traffic))
+    st.caption(
+        text.sentences(words.described(simulated.traffic), words.steady(shown.figures.window))
+    )
 
 
 def policies(view: ServingView) -> None:

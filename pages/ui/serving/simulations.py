@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calc import Scenario, serving
-from calc.serving import Run, Service, Setup, Traffic
+from calc.serving import Knee, Run, Service, Setup, Traffic
 from calc.words import marked, say
 from pages.ui.frame import language
 from pages.ui.writing import text
@@ -24,10 +24,9 @@ LABELS = {
     "chunked": marked("chunked prefill"),
     "disaggregated": marked("disaggregated"),
 }
-# How far from the present rate the load sweep goes, and in how many steps.
-_SWEPT = np.geomspace(0.25, 4.0, 9)
-_MOST_SWEPT = 400
 _MOST_DRAWN = 4
+# Requests of a search for knees between two looks at the page.
+_AT_ONCE = 3000
 # Requests and chunks over all policies from which a bar is worth its place.
 _LONG = 10_000
 # And from which the policies that are not shown wait until they are asked for.
@@ -233,23 +232,18 @@ def _clock(scenario: Scenario, traffic: Traffic, setup: Setup) -> serving.Clock:
 
 @dataclass
 class Loads:
-    """Figures of each policy at each rate, as far as they are known [request/s]."""
+    """What is known of each policy's knee, and the searches that go on."""
 
     of: Any
     traffic: Traffic
-    rates: tuple[float, ...]
-    figures: dict[str, list[Service]]
+    known: dict[str, Knee]
+    searches: dict[str, Iterator[Knee]]
     stopped: bool = False
 
     @property
     def done(self) -> float:
-        """Share of the rates that are known."""
-        return min(map(len, self.figures.values()), default=0) / len(self.rates)
-
-    def knee(self, policy: str) -> float:
-        """Highest rate that a policy serves within the limits; nan if none."""
-        known = self.figures[policy]
-        return serving.knee(self.rates[: len(known)], [one.good_share for one in known])
+        """Share of the searches that are over."""
+        return sum(knee.done for knee in self.known.values()) / max(len(self.known), 1)
 
     def stop(self) -> None:
         """Go no further, or go on."""
@@ -257,7 +251,7 @@ class Loads:
 
 
 def loads(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> Loads:
-    """The load sweep, one rate further at each call until it is done or stopped.
+    """The search for knees, some rates further at each call until it is over or stopped.
 
     Raises
     ------
@@ -267,23 +261,36 @@ def loads(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -
     of = _asked(scenario, values, simulated.traffic)
     kept: Loads | None = st.session_state.get(_SWEEP)
     if kept is None or kept.of != of:
-        traffic = simulated.traffic.upto(_MOST_SWEPT)
-        rates = tuple(float(rate) for rate in traffic.rate * _SWEPT)
-        kept = Loads(of, traffic, rates, {id: [] for id in _best(simulated)})
+        best = _best(simulated)
+        kept = Loads(
+            of,
+            simulated.traffic,
+            {id: Knee() for id in best},
+            {id: _search(scenario, simulated, id) for id in best},
+        )
         st.session_state[_SWEEP] = kept
-    if kept.stopped or kept.done == 1:
-        return kept
-    setup = simulated.setup
-    clock = _clock(scenario, kept.traffic, setup)
-    rate = kept.rates[round(kept.done * len(kept.rates))]
-    for policy, known in kept.figures.items():
-        [point] = serving.load_sweep(
-            scenario, kept.traffic, setup.deployments[policy], [rate],
-            memory=setup.memory, relief=setup.relief, prefix=setup.prefix, clock=clock,
-            most_events=_MOST_EVENTS // len(_SWEPT),
-        )  # fmt: skip
-        known.append(serving.summary(point.run, setup.limits))
+    simulated_now = 0
+    while not kept.stopped and kept.done < 1 and simulated_now < _AT_ONCE:
+        for policy, search in kept.searches.items():
+            if not kept.known[policy].done:
+                kept.known[policy] = next(search)
+                simulated_now += kept.known[policy].tried[-1].requests
     return kept
+
+
+def _search(scenario: Scenario, simulated: Simulated, policy: str) -> Iterator[Knee]:
+    setup, clocks = simulated.setup, list[serving.Clock]()
+
+    def run(traffic: Traffic) -> Run:
+        # One that times longer requests times the shorter ones too.
+        if not clocks or clocks[0].longest < traffic.longest:
+            clocks[:] = [_clock(scenario, traffic, setup)]
+        return serving.simulate(
+            scenario, traffic, setup.deployments[policy], memory=setup.memory,
+            relief=setup.relief, prefix=setup.prefix, clock=clocks[0], most_events=_MOST_EVENTS,
+        )  # fmt: skip
+
+    return serving.find_knee(run, simulated.traffic, setup.limits)
 
 
 def _best(simulated: Simulated) -> list[str]:

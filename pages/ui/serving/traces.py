@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+
 import streamlit as st
 
 from calc import link, serving
-from calc.serving import Traffic
-from calc.words import say
+from calc.serving import Traffic, trace
+from calc.words import marked, say
 from pages.ui.frame import language
+from pages.ui.frame import link as frame
 from pages.ui.writing import text
 
 _LINKED = next(one for one in link.TEXTS if one.key == "trace")
-_LONG, _PROBLEM = "_trace", "_trace_problem"
+_NAMED = next(one for one in link.TEXTS if one.key == "tf")
+_LONG, _PROBLEM, _DOUBTFUL = "_trace", "_trace_problem", "_trace_doubtful"
+UNITS = {"s": marked("seconds"), "ms": marked("milliseconds")}
 
 
 def given() -> Traffic | None:
@@ -22,20 +28,34 @@ def given() -> Traffic | None:
     content = st.session_state.get(_LONG) or str(
         st.session_state.get(_LINKED.key, st.query_params.get(_LINKED.key, ""))
     )
-    of = (content, language.current())
+    arrivals = serving.asked.process(frame.widget_values())
+    of = (content, arrivals, language.current())
     kept = st.session_state.get("_trace_read")
     if kept is None or kept[0] != of:
-        kept = (of, serving.read_trace(content) if content else None)
+        kept = (of, serving.read_trace(content, arrivals=arrivals) if content else None)
         st.session_state["_trace_read"] = kept
     traffic: Traffic | None = kept[1]
     return traffic
 
 
 def notice() -> list[str]:
-    """That a trace is in use, where it is."""
-    if given() is None:
+    """That a trace is in use, where it is, or that the link's is not here."""
+    if given() is not None:
+        return [say("A trace is served: the settings of Traffic are not used (see the tab Trace).")]
+    missing = _name()
+    if not missing:
         return []
-    return [say("A trace is served: the settings of Traffic are not used (see the tab Trace).")]
+    return [
+        say(
+            "This link was made with the trace {name}, which it does not carry: upload it under "
+            "Trace.",
+            name=missing,
+        )
+    ]
+
+
+def _name() -> str:
+    return str(st.session_state.get(_NAMED.key, st.query_params.get(_NAMED.key, "")))
 
 
 def _read() -> None:
@@ -44,22 +64,52 @@ def _read() -> None:
     st.session_state[_PROBLEM] = ""
     if file is None:
         return
-    content = file.getvalue().decode("utf-8", errors="replace")
     try:
+        content = _text(file.getvalue())
         serving.read_trace(content)
     except serving.ServingError as error:
         st.session_state[_PROBLEM] = str(error)
         return
+    if trace.doubtful(content):
+        st.session_state[_DOUBTFUL] = (content, file.name)
+        return
+    _use(content, file.name)
+
+
+def _text(content: bytes) -> str:
+    """The file's text, unpacked if it is packed; of a long one a little more than is read."""
+    if content[:2] == b"\x1f\x8b":
+        try:
+            with gzip.open(io.BytesIO(content)) as packed:
+                content = packed.read(2 * trace.MOST_CHARACTERS)
+        except (OSError, EOFError) as error:
+            raise serving.ServingError(say("The file cannot be unpacked.")) from error
+    return content.decode("utf-8", errors="replace")
+
+
+def _use(content: str, name: str) -> None:
     short = len(content) <= _LINKED.longest
     st.session_state[_LINKED.key] = content if short else ""
     st.session_state[_LONG] = "" if short else content
+    st.session_state[_NAMED.key] = "" if short else trace.named(name)
+    st.session_state.pop(_DOUBTFUL, None)
+
+
+def _chosen() -> None:
+    content, name = st.session_state[_DOUBTFUL]
+    unit = st.session_state["trace-unit"]
+    if unit is not None:
+        _use(trace.with_unit(content, unit), name)
 
 
 def control() -> None:
     """Upload a trace, or drop the one in use."""
     st.file_uploader(
-        say("A CSV with the columns arrival (s), prompt and output (tokens)"),
-        type="csv",
+        say(
+            "A CSV with the columns arrival, prompt and output, or a trace of Azure, Mooncake, "
+            "Qwen-Bailian, BurstGPT, Vidur or ShareGPT as it is shipped"
+        ),
+        type=["csv", "tsv", "txt", "json", "jsonl", "gz"],
         key="trace-file",
         on_change=_read,
     )
@@ -69,17 +119,29 @@ def control() -> None:
             say("This trace cannot be used: {reason} The traffic before is kept.",
                 reason=text.plain(problem))
         )  # fmt: skip
-    if given() is not None:
+    if st.session_state.get(_DOUBTFUL):
+        st.segmented_control(
+            say("Nothing in the file tells the unit of its times. They are"),
+            list(UNITS), format_func=lambda unit: say(UNITS[unit]), key="trace-unit",
+            on_change=_chosen,
+        )  # fmt: skip
+    traffic = given()
+    if traffic is not None:
         st.button(say("Drop the trace"), key="trace-drop", on_click=_drop)
+        st.markdown("\n".join(f"- {text.plain(line)}" for line in traffic.understood))
     if st.session_state.get(_LONG):
         st.caption(
             say(
-                "This trace is longer than {n:,} characters: it stays in this browser's session "
-                "and is not part of the link.",
+                "This trace is longer than {n:,} characters: it stays in this browser's session, "
+                "and the link carries its name only. Of a file the first {most:,} characters or "
+                "{rows:,} rows are read.",
                 n=_LINKED.longest,
+                most=trace.MOST_CHARACTERS,
+                rows=trace.MOST_ROWS,
             )
         )
 
 
 def _drop() -> None:
-    st.session_state[_LINKED.key] = st.session_state[_LONG] = ""
+    for key in (_LINKED.key, _NAMED.key, _LONG):
+        st.session_state[key] = ""

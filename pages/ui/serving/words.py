@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from calc import serving
-from calc.serving import Limits, Service, Traffic
+from calc.serving import Knee, Limits, Service, Traffic, Window
 from calc.words import marked, say
 from pages.ui.serving.simulations import Loads, Outcome, Simulated, name, seconds
 from pages.ui.writing import sortable, text
@@ -72,21 +72,21 @@ def headline(figures: Service, limits: Limits) -> list[tuple[str, str, str]]:
         (
             say("Goodput"),
             say("{n}/s", n=text.significant(figures.goodput)),
-            say("Requests per second with a first token within {ttft} and a token every {tpot}. "
-                "Formula F8.5.", ttft=text.si(limits.ttft, "s"),
-                tpot=text.si(limits.tpot, "s")),
+            say("Requests per second with a first token within {ttft} and a token every {tpot}, of "
+                "those that came in the steady part. Formulas F8.5, F8.16.",
+                ttft=text.si(limits.ttft, "s"), tpot=text.si(limits.tpot, "s")),
         ),
         (
             say("Token/s"),
             text.rate(figures.throughput),
-            say("Tokens of finished answers, over the time from the first arrival to the last end. "
-                "Formula F8.2."),
+            say("Tokens of finished answers made in the steady part, without the time in which "
+                "the service fills and that in which it drains. Formulas F8.2, F8.16."),
         ),
         (
             say("USD per M good"),
             _usd(figures.usd_per_million_good_tokens),
-            say("Price of all chips over that time, for a million tokens of answers within both "
-                "limits. Formula F8.12."),
+            say("Price of all chips over the steady part, for a million tokens of answers within "
+                "both limits. Formula F8.12."),
         ),
         (
             say("Cache in use"),
@@ -114,6 +114,7 @@ def policies(outcomes: Mapping[str, Outcome]) -> None:
         say("TTFT p99 (s)"): (lambda s: s.ttft.percentiles[99], "%.3g"),
         say("TPOT p50 (ms)"): (lambda s: 1e3 * s.tpot.percentiles[50], "%.3g"),
         say("TPOT p99 (ms)"): (lambda s: 1e3 * s.tpot.percentiles[99], "%.3g"),
+        say("ITL p99 (ms)"): (lambda s: 1e3 * s.itl.percentiles[99], "%.3g"),
         say("Token/s"): (lambda s: s.throughput, "%.4g"),
         say("Mean batch"): (lambda s: s.mean_batch, "%.3g"),
         say("Slots used (%)"): (lambda s: 100 * s.slot_efficiency, "%.0f"),
@@ -143,6 +144,7 @@ def percentiles(figures: Service) -> dict[str, list[str]]:
         "TTFT": figures.ttft,
         say("TPOT, over N − 1 gaps"): figures.tpot,
         say("TPOT, over N tokens"): figures.tpot_per_token,
+        say("ITL, each gap"): figures.itl,
         say("End to end"): figures.e2e,
     }
     columns = {
@@ -184,21 +186,61 @@ def closed_forms(simulated: Simulated) -> dict[str, list[str]]:
 
 
 def knees(loads: Loads, limits: Limits) -> str:
-    """What each policy serves within the limits."""
-    said = []
-    for policy in loads.figures:
-        knee = loads.knee(policy)
-        said.append(
-            say("{policy} at none of these rates", policy=name(policy))
-            if math.isnan(knee)
-            else say("{policy} **{n} requests/s**", policy=name(policy), n=text.significant(knee))
-        )
+    """What each policy serves within the limits, and how sure that is."""
     return say(
-        "Of the rates tried, the highest that this deployment serves with at least 90 % of the "
-        "requests within {ttft} and {tpot}: {policies}.",
+        "The highest rate that this deployment serves with at least 90 % of the requests within "
+        "{ttft} and {tpot}: {policies}.",
         ttft=text.si(limits.ttft, "s"),
         tpot=text.si(limits.tpot, "s"),
-        policies=text.clauses(said),
+        policies=text.clauses([_knee(name(id), knee) for id, knee in loads.known.items()]),
+    )
+
+
+def _knee(policy: str, knee: Knee) -> str:
+    if knee.low is None:
+        tried = min((one.realised for one in knee.tried), default=math.nan)
+        return (
+            say("{policy} not even {n} requests/s", policy=policy, n=text.significant(tried))
+            if knee.done
+            else say("{policy} is being searched", policy=policy)
+        )
+    share = say(
+        "{share} ± {half}",
+        share=text.percent(knee.low.good),
+        half=text.percent(knee.low.half) if math.isfinite(knee.low.half) else text.unknown(),
+    )
+    if knee.high is None:
+        return say(
+            "{policy} at least **{n} requests/s** ({share} good)",
+            policy=policy, n=text.significant(knee.rate), share=share,
+        )  # fmt: skip
+    return say(
+        "{policy} **{n} requests/s** ({share} good; at {more} fewer than 90 %)",
+        policy=policy,
+        n=text.significant(knee.rate),
+        share=share,
+        more=text.significant(knee.high.realised),
+    )
+
+
+def steady(window: Window) -> str:
+    """Which part of the run rates and prices are of."""
+    start, end = (text.significant(at) for at in (window.start, window.end))
+    if window.whole:
+        return say("Rates and prices are of the whole run, {time} s.", time=end)
+    part = say(
+        "Rates and prices are of the steady part, from {start} to {end} s, in which {n:,} requests "
+        "came.",
+        start=start, end=end, n=window.requests,
+    )  # fmt: skip
+    if window.settled:
+        return part
+    return text.sentences(
+        part,
+        say(
+            "The queue grows to the end: this rate cannot be served, and latencies rise with the "
+            "requests simulated."
+        ),
     )
 
 
