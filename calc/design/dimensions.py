@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from calc.design import edits
@@ -21,6 +21,18 @@ _MOVED: Mapping[str, Collection[str]] = {
     ),
     "feedforward": ("width", "experts", "top_k", "expert_width", "shared_width"),
 }  # fmt: skip
+
+
+def _ids() -> Iterator[str]:
+    for part, names in _MOVED.items():
+        for name in names:
+            if part != "block":
+                yield f"{part}.{name}".strip(".")
+            yield from (f"{n}.{part}.{name}" for n in range(1, 17) if part)
+
+
+# Every id that a dimension may have, of the first blocks of a model.
+IDS = tuple(_ids())
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calc.design import table
+from calc.design.dimensions import IDS
+from calc.design.held import HOLDS
+from calc.design.measures import MEASURES
 from calc.words import marked, say
 from pages.ui.charts import frontiers
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.frame.switches import Switch
 from pages.ui.model import editor, figures, out, tables, varying, words
+from pages.ui.model.editing import BLOCK
 from pages.ui.model.view import METRICS, Costs, ModelView
 from pages.ui.writing import palette, text
 
@@ -102,6 +108,21 @@ PAGE = Page(
         marked("Map"): varying.heat,
         marked("Take it along"): out.take,
     },
+    switches=(
+        Switch(BLOCK, "edit", 0, range(table.MOST_BLOCKS)),
+        *(
+            Switch(key, short, varying.FIRST[key], options)
+            for key, short, options in (
+                (varying.HOLD, "hold", tuple(HOLDS)),
+                (varying.MOVE, "move", IDS),
+                (varying.GIVE, "give", IDS),
+                (varying.SHOW, "held", tuple(MEASURES)),
+                (varying.ACROSS, "across", IDS),
+                (varying.UP, "up", IDS),
+                (varying.MAPPED, "map", tuple(MEASURES)),
+            )
+        ),
+    ),
     metrics=METRICS,
     exhibits=(Exhibit("model", QUESTION, verdict, step),),
 )

@@ -19,6 +19,14 @@ from pages.ui.model.tables import FORMS
 from pages.ui.model.view import Costs, ModelView
 from pages.ui.writing import row_choice, sortable, text
 
+HOLD, MOVE, GIVE, SHOW = "model-hold", "model-move", "model-give", "model-show"
+ACROSS, UP, MAPPED = "model-across", "model-up", "model-mapped"
+# What these controls hold at first, as far as a model has it.
+FIRST = {
+    HOLD: "total_params", MOVE: "attention.kv_heads", GIVE: "feedforward.width", SHOW: "step_time",
+    ACROSS: "attention.window", UP: "attention.kv_heads", MAPPED: "step_time",
+}  # fmt: skip
+
 # What charts divide a measure by, and the unit that is left.
 _UNITS: Mapping[str, tuple[float, str]] = {
     "step_time": (1e-3, "ms"),
@@ -33,11 +41,9 @@ _UNITS: Mapping[str, tuple[float, str]] = {
 }
 
 
-def _choice(
-    label: str, options: Sequence[str], key: str, first: str, names: Callable[[str], str]
-) -> str:
+def _choice(label: str, options: Sequence[str], key: str, names: Callable[[str], str]) -> str:
     """A choice that keeps what was chosen as long as the model has it."""
-    usual = options.index(first) if first in options else 0
+    usual = options.index(FIRST[key]) if FIRST[key] in options else 0
     if key in st.session_state and st.session_state[key] not in options:
         st.session_state[key] = options[usual]
     chosen: str = st.selectbox(
@@ -71,18 +77,14 @@ def hold(view: ModelView) -> None:
         return
     label = lambda id: known[id].label  # noqa: E731
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        what = _choice(say("Hold"), list(held.HOLDS), "model-hold", "total_params",
-                       lambda id: say(held.HOLDS[id]))  # fmt: skip
-        moving = known[_choice(say("Move"), list(known), "model-move", "attention.kv_heads", label)]
+        what = _choice(say("Hold"), list(held.HOLDS), HOLD, lambda id: say(held.HOLDS[id]))
+        moving = known[_choice(say("Move"), list(known), MOVE, label)]
         others = [id for id in gives if id != moving.id]
         if not others:
             st.caption(say("Nothing else can give way."))
             return
-        usual = next(
-            (id for id in others if known[id].name in ("width", "expert_width")), others[0]
-        )
-        giving = known[_choice(say("Let give way"), others, "model-give", usual, label)]
-        shown = _choice(say("Show"), list(MEASURES), "model-show", "step_time", _measured)
+        giving = known[_choice(say("Let give way"), others, GIVE, label)]
+        shown = _choice(say("Show"), list(MEASURES), SHOW, _measured)
     s = view.scenario
     values = dimensions.values(moving, view.content, 12, s.context)
     found = held.solve(s, view.content, what, moving, values, giving)
@@ -171,17 +173,11 @@ def heat(view: ModelView) -> None:
         st.caption(say("This model has no two dimensions that could move."))
         return
     label = lambda id: known[id].label  # noqa: E731
-    mixture = "feedforward.experts" in known
-    usual = (
-        ("feedforward.experts", "feedforward.top_k")
-        if mixture
-        else ("attention.window", "attention.kv_heads")
-    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        across = known[_choice(say("Across"), list(known), "model-across", usual[0], label)]
+        across = known[_choice(say("Across"), list(known), ACROSS, label)]
         rest = [id for id in known if id != across.id]
-        up = known[_choice(say("Up"), rest, "model-up", usual[1], label)]
-        shown = _choice(say("Show"), list(MEASURES), "model-mapped", "step_time", _measured)
+        up = known[_choice(say("Up"), rest, UP, label)]
+        shown = _choice(say("Show"), list(MEASURES), MAPPED, _measured)
     s = view.scenario
     x = dimensions.values(across, view.content, context=s.context)
     y = dimensions.values(up, view.content, context=s.context)
