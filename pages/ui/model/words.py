@@ -7,7 +7,7 @@ from typing import Any
 
 from calc import compare
 from calc.design import edits, table
-from calc.words import inside, say
+from calc.words import inside, marked, say
 from pages.ui.model.view import ModelView
 from pages.ui.writing import palette, published, text
 
@@ -99,7 +99,8 @@ def _changes(view: ModelView) -> str:
     said = [_change(label, several * block, *pair) for label, block, *pair in found][:_MOST_CHANGES]
     if len(was["blocks"]) != len(now["blocks"]):
         said.append(
-            text.plural(len(now["blocks"]), "{n} block", "{n} blocks") + f" ({len(was['blocks'])})"
+            text.plural(len(now["blocks"]), marked("{n} block"), marked("{n} blocks"))
+            + f" ({len(was['blocks'])})"
         )
     if len(found) > _MOST_CHANGES:
         said.append(say("{n} more", n=len(found) - _MOST_CHANGES))
