@@ -108,6 +108,7 @@ def test_totals_are_blocks_too_but_no_file() -> None:
 def test_every_kind_and_figure_has_a_label() -> None:
     for kind in (*ATTENTION.values(), *AROUND.values(), *FEEDFORWARD.values()):
         assert {field.name for field in figures_of(kind)} <= set(FIGURES)
+    assert {"d_model", "vocabulary", "tied", *table.WHOLE} <= set(FIGURES)
     assert set(LABELS) == {*ATTENTION, *AROUND, *FEEDFORWARD}
 
 

@@ -43,6 +43,11 @@ def offered(model: Model, layers: Sequence[Block]) -> dict[str, Any]:
     }
     if model.max_context:
         found["max_position_embeddings"] = model.max_context
+    if model.max_context and model.rotary_rows:
+        # Layers of another kind have a table of their own, which is not scaled.
+        own = len({block.attention.paged_as for block in model.blocks}) > 1
+        factor = model.rotary_rows / model.max_context - own
+        found["rope_scaling"] = {"rope_type": "linear", "factor": factor}
     attentions = [block.attention for block in layers]
     beside = [block.attention for block in model.blocks if block.beside]
     for layer in dict.fromkeys([*attentions, *beside]):
@@ -340,7 +345,8 @@ def _pruned(model: Model, layers: Sequence[Block]) -> dict[str, Any]:
     for block, each in zip(layers, parts, strict=True):
         matrices = sum(isinstance(part, Linear) for part in each)
         dense = next((part for part in each if isinstance(part, Dense)), None)
-        attention, mlp = {"no_op": True}, {"no_op": True}
+        attention: dict[str, Any] = {"no_op": True}
+        mlp: dict[str, Any] = {"no_op": True}
         if isinstance(block.attention, GroupedQuery):
             attention = {"n_heads_in_group": block.attention.heads // block.attention.kv_heads}
         elif matrices > (dense is None):

@@ -110,7 +110,7 @@ def settled(content: Table, wanted: Mapping[Path, Any]) -> tuple[Table, dict[Pat
         return canonical(put(content, wanted)), {}
     except LedgerError:
         pass
-    waiting = dict(reversed(wanted.items()))
+    waiting = dict(reversed(list(wanted.items())))
     reasons: dict[Path, str] = {}
     moved = True
     while moved:
@@ -219,20 +219,16 @@ def _feedforward(content: Table, path: Path) -> Iterator[Entry]:
 def of_whole(content: Table) -> list[Entry]:
     """The figures of the model around its blocks."""
     least = 0 if table.is_stated(content) else 1
-    defaults = {"tied": False, "head_bias": False, "positions": 0, "rotary_rows": 0, "lookup": 0,
-                "final_norms": 1, "max_context": None}  # fmt: skip
     found = []
-    for name in ("d_model", "vocabulary", "max_context", "tied", "head_bias", "final_norms",
-                 "positions", "rotary_rows", "lookup"):  # fmt: skip
-        value = content.get(name, defaults.get(name))
-        extra = name in defaults and name != "tied" and value == defaults[name]
-        flag = isinstance(value, bool)
-        low = 0 if flag or name in ("positions", "rotary_rows", "lookup", "final_norms") else least
-        figure = FIGURES[name]
-        found.append(
-            Entry(name, figure.label, value, low, 1 if flag else figure.high,
-                  extra and name != "max_context")
-        )  # fmt: skip
+    # What every model has, and up to which context it goes, before what most do without.
+    for name in dict.fromkeys(("d_model", "vocabulary", "max_context", "tied", *table.WHOLE)):
+        default = table.WHOLE.get(name)
+        value = content.get(name, default)
+        usual = name in table.WHOLE and default is not None and value == default
+        low, high = (0, 1) if isinstance(value, bool) else (0, FIGURES[name].high)
+        if name in ("d_model", "vocabulary", "max_context"):
+            low = least
+        found.append(Entry(name, FIGURES[name].label, value, low, high, usual))
     return found
 
 
@@ -333,10 +329,10 @@ def differences(before: Table, after: Table) -> list[tuple[str, int, Any, Any]]:
     A figure that one of them does not have is None in it. Blocks are held against each other in
     their order; none are where their numbers differ.
     """
-    found = [
-        (entry.label, 0, was.value, entry.value)
-        for was, entry in zip(of_whole(before), of_whole(after), strict=True)
-        if was.value != entry.value
+    found: list[tuple[str, int, Any, Any]] = [
+        (one.label, 0, one.value, other.value)
+        for one, other in zip(of_whole(before), of_whole(after), strict=True)
+        if one.value != other.value
     ]
     if len(before["blocks"]) != len(after["blocks"]):
         return found
@@ -344,8 +340,7 @@ def differences(before: Table, after: Table) -> list[tuple[str, int, Any, Any]]:
         for part in (of_block, of_attention, of_feedforward):
             old, new = ({e.path: e for e in part(content, i)} for content in (before, after))
             for path in {**old, **new}:
-                pair = [side[path].value if path in side else None for side in (old, new)]
-                if pair[0] != pair[1]:
-                    label = (new.get(path) or old[path]).label
-                    found.append((label, i + 1, *pair))
+                was, now = (side[path].value if path in side else None for side in (old, new))
+                if was != now:
+                    found.append(((new.get(path) or old[path]).label, i + 1, was, now))
     return found

@@ -50,8 +50,8 @@ def largest_batch(scenario: Scenario) -> Array:
     """Whole sequences that fit, as `memory.max_batch` (F6.2)."""
     s, model = scenario, scenario.model
     if s.fidelity == "bound":
-        room = memory.capacity(s) - (model.weight_bytes(s.stored) - host.weights(s))
-        return memory.whole(room, model.kv_bytes(s.context, s.kv_format), memory.largest_asked())
+        left = memory.capacity(s) - (model.weight_bytes(s.stored) - host.weights(s))
+        return memory.whole(left, model.kv_bytes(s.context, s.kv_format), memory.largest_asked())
     layout = Layout.of(s)
     usable = max(0.0, s.chip.memory * s.usable_memory - s.runtime_memory)
     room = usable - layout.weights_per_chip(s)

@@ -7,7 +7,7 @@ that JSON and TOML carry it, and an edit puts a value at a path: ``blocks[0].att
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, get_type_hints
 
 from calc import feedforward, hf_quantization, hf_resident
@@ -31,11 +31,13 @@ from calc.words import marked, say
 
 LARGEST_MODEL = 10**14
 MOST_BLOCKS = 64
+# Figures of the whole model that have a default, in its order.
+WHOLE: Mapping[str, Any] = {
+    field.name: field.default
+    for field in fields(Model)
+    if field.type in ("int", "bool", "int | None") and field.default is not MISSING
+}
 DEEPEST = 8  # things beside a feed-forward layer
-
-# Figures of the whole model, with the least that they may be; d_model and vocabulary are 0 where a
-# model is known by its totals.
-_WHOLE = {"positions": 0, "rotary_rows": 0, "lookup": 0, "final_norms": 0}
 
 
 def written(model: Model) -> Table:
@@ -47,8 +49,8 @@ def written(model: Model) -> Table:
     {'kind': 'dense', 'width': 128}
     """
     table: Table = {"d_model": model.d_model, "vocabulary": model.vocabulary, "tied": model.tied}
-    for name in ("max_context", "positions", "rotary_rows", "head_bias", "lookup", "final_norms"):
-        if getattr(model, name) != _default(Model, name):
+    for name, default in WHOLE.items():
+        if getattr(model, name) != default:
             table[name] = getattr(model, name)
     if model.outside != NO_FEEDFORWARD:
         table["outside"] = feedforward_table(model.outside)
@@ -57,10 +59,6 @@ def written(model: Model) -> Table:
     if model.resident:
         table["resident"] = hf_resident.written(model.resident)
     return {**table, "blocks": [block_table(block) for block in model.blocks]}
-
-
-def _default(kind: type, name: str) -> Any:
-    return next(field.default for field in fields(kind) if field.name == name)
 
 
 def said(thing: Any) -> Table:
@@ -127,9 +125,7 @@ def read(table: Mapping[str, Any], *, id: str = "custom", name: str = "") -> Mod
         d_model=_figure(reader, "d_model", least),
         vocabulary=_figure(reader, "vocabulary", least),
         tied=reader.take("tied", bool),
-        max_context=_figure(reader, "max_context", 1, None),
-        head_bias=reader.take("head_bias", bool, False),
-        **{key: _figure(reader, key, low, _default(Model, key)) for key, low in _WHOLE.items()},
+        **_whole(reader),
         outside=read_feedforward(reader.table_of("outside"))
         if "outside" in reader.table
         else NO_FEEDFORWARD,
@@ -144,6 +140,16 @@ def read(table: Mapping[str, Any], *, id: str = "custom", name: str = "") -> Mod
                     most=LARGEST_MODEL)
         )  # fmt: skip
     return model
+
+
+def _whole(reader: Reader) -> dict[str, Any]:
+    """The figures of the whole model that have a default."""
+    return {
+        name: reader.take(name, bool, default)
+        if isinstance(default, bool)
+        else _figure(reader, name, 1 if default is None else 0, default)
+        for name, default in WHOLE.items()
+    }
 
 
 def is_stated(table: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,19 +22,41 @@ from pages.ui.writing import text
 _EVERY = "model-every"
 
 
+@dataclass(frozen=True)
+class _Told:
+    """What stands beside figures, by their paths: values that wait with why, and notes."""
+
+    waits: Mapping[edits.Path, tuple[Any, str]]
+    notes: Mapping[edits.Path, Sequence[str]]
+
+    @classmethod
+    def of(cls, view: ModelView) -> _Told:
+        """Of the model as it is."""
+        notes: dict[edits.Path, list[str]] = {}
+        for path, said in checks.notes(view.scenario):
+            notes.setdefault(path, []).append(said)
+        return cls(editing.waiting(), notes)
+
+    def parted(self, entries: Sequence[edits.Entry]) -> tuple[list[edits.Entry], list[edits.Entry]]:
+        """Figures that are shown, and those that most models do without."""
+        rest = [one for one in entries if one.extra and one.path not in self.waits]
+        return [one for one in entries if one not in rest], rest
+
+
 def draw(view: ModelView) -> None:
     """All controls."""
-    content, waits = view.content, editing.waiting()
-    notes: dict[edits.Path, list[str]] = {}
-    for path, said in checks.notes(view.scenario):
-        notes.setdefault(path, []).append(said)
-    _fields(edits.of_whole(content), waits, notes, "whole", 5)
+    content, told = view.content, _Told.of(view)
+    shown, rest = told.parted(edits.of_whole(content))
+    _fields(shown, told, 4)
+    _said(shown, told)
     i = _chosen_block(content)
-    _actions(content, i)
-    said = editing.problem()
-    if said:
-        st.warning(say("The blocks stay as they are: {reason}.", reason=text.plain(said)))
-    _block(content, i, waits, notes)
+    with st.container(horizontal=True):
+        _actions(content, i)
+        _more(rest, told, say("More of the model"), "whole")
+    problem = editing.problem()
+    if problem:
+        st.warning(say("The blocks stay as they are: {reason}.", reason=text.plain(problem)))
+    _block(content, i, told)
 
 
 def origin(view: ModelView) -> None:
@@ -76,43 +99,37 @@ def _chosen_block(content: Table) -> int:
 
 def _actions(content: Table, i: int) -> None:
     """Copy, split and remove."""
-    with st.container(horizontal=True):
-        st.button(
-            say("Copy block"),
-            key="model-copy",
-            on_click=editing.change,
-            args=(partial(edits.copied, i=i),),
-            kwargs={"block": i + 1},
-        )
-        with st.popover(say("Split block"), key="model-split", on_change="rerun") as popover:
-            if popover.open:
-                every = st.number_input(
-                    say("Every so-many-th layer apart"), 2, 4096, 6, key=_EVERY,
-                    persist_state="session",
-                )  # fmt: skip
-                st.button(
-                    say("Split"),
-                    key="model-split-now",
-                    on_click=editing.change,
-                    args=(partial(edits.split, i=i, every=int(every)),),
-                    kwargs={"block": i},
-                )
-        st.button(
-            say("Remove block"),
-            key="model-remove",
-            on_click=editing.change,
-            args=(partial(edits.removed, i=i),),
-            kwargs={"block": max(0, i - 1)},
-            disabled=len(content["blocks"]) < 2,
-        )
+    st.button(
+        say("Copy block"),
+        key="model-copy",
+        on_click=editing.change,
+        args=(partial(edits.copied, i=i),),
+        kwargs={"block": i + 1},
+    )
+    with st.popover(say("Split block"), key="model-split", on_change="rerun") as popover:
+        if popover.open:
+            every = st.number_input(
+                say("Every so-many-th layer apart"), 2, 4096, 6, key=_EVERY,
+                persist_state="session",
+            )  # fmt: skip
+            st.button(
+                say("Split"),
+                key="model-split-now",
+                on_click=editing.change,
+                args=(partial(edits.split, i=i, every=int(every)),),
+                kwargs={"block": i},
+            )
+    st.button(
+        say("Remove block"),
+        key="model-remove",
+        on_click=editing.change,
+        args=(partial(edits.removed, i=i),),
+        kwargs={"block": max(0, i - 1)},
+        disabled=len(content["blocks"]) < 2,
+    )
 
 
-def _block(
-    content: Table,
-    i: int,
-    waits: Mapping[edits.Path, tuple[Any, str]],
-    notes: Mapping[edits.Path, Sequence[str]],
-) -> None:
+def _block(content: Table, i: int, told: _Told) -> None:
     """One block: its layers, its attention, its feed-forward part."""
     attention = edits.taken(content, f"blocks[{i}].attention", {})
     feedforward = edits.taken(content, f"blocks[{i}].feedforward", {})
@@ -138,7 +155,9 @@ def _block(
             edits.Entry(f"blocks[{i}].attention.shared", LABELS["shared"],
                         bool(attention.get("shared")), 0, 1, not attention.get("shared"))
         )  # fmt: skip
-    _fields(entries, waits, notes, f"block-{i}", 3)
+    shown, rest = told.parted(entries)
+    _fields(shown, told, 3, partial(_more, rest, told, say("More figures"), f"block-{i}"))
+    _said(shown, told)
 
 
 def _kind(
@@ -165,47 +184,34 @@ def _change_kind(edit: Callable[..., Table], i: int, id: str) -> None:
 
 def _fields(
     entries: Sequence[edits.Entry],
-    waits: Mapping[edits.Path, tuple[Any, str]],
-    notes: Mapping[edits.Path, Sequence[str]],
-    name: str,
+    told: _Told,
     columns: int,
+    last: Callable[[], None] = lambda: None,
 ) -> None:
-    """Controls of figures; those that most models do without are folded away."""
-    shown = [one for one in entries if not one.extra or one.path in waits]
-    rest = [one for one in entries if one not in shown]
+    """Controls of figures, and what is drawn behind the last."""
     with st.grid(columns, min_column_width=88, vertical_alignment="bottom"):
-        for entry in shown:
-            _field(entry, waits, notes)
-        if rest:
-            _more(rest, waits, notes, name)
-    for entry in shown:
-        _beside(entry, waits, notes)
+        for entry in entries:
+            _field(entry, told)
+        last()
 
 
-def _more(
-    entries: Sequence[edits.Entry],
-    waits: Mapping[edits.Path, tuple[Any, str]],
-    notes: Mapping[edits.Path, Sequence[str]],
-    name: str,
-) -> None:
+def _more(entries: Sequence[edits.Entry], told: _Told, label: str, name: str) -> None:
     """Figures that most models do without, folded away."""
-    with st.popover(say("More figures"), key=f"model-more-{name}", on_change="rerun") as popover:
+    if not entries:
+        return
+    with st.popover(label, key=f"model-more-{name}", on_change="rerun") as popover:
         if popover.open:
             for entry in entries:
-                _field(entry, waits, notes)
+                _field(entry, told)
 
 
-def _field(
-    entry: edits.Entry,
-    waits: Mapping[edits.Path, tuple[Any, str]],
-    notes: Mapping[edits.Path, Sequence[str]],
-) -> None:
-    """One control, and what is to know beside it."""
+def _field(entry: edits.Entry, told: _Told) -> None:
+    """One control; what was typed stays in it while it waits."""
     id = key(entry.path)
-    value, _ = waits.get(entry.path, (entry.value, ""))
+    value, _ = told.waits.get(entry.path, (entry.value, ""))
     if id not in st.session_state or st.session_state[id] != value:
         st.session_state[id] = value
-    about = {"key": id, "on_change": editing.figure, "args": (entry.path,)}
+    about: dict[str, Any] = {"key": id, "on_change": editing.figure, "args": (entry.path,)}
     if entry.flag:
         st.checkbox(say(entry.label), **about)
     else:
@@ -213,23 +219,21 @@ def _field(
             say(entry.label),
             entry.low,
             entry.high,
+            None,
             step=entry.step,
             placeholder=say("not said"),
             **about,
         )
 
 
-def _beside(
-    entry: edits.Entry,
-    waits: Mapping[edits.Path, tuple[Any, str]],
-    notes: Mapping[edits.Path, Sequence[str]],
-) -> None:
-    """Why a figure waits, and what is to know of it."""
-    label = say(entry.label)
-    if entry.path in waits:
-        value, why = waits[entry.path]
-        told = say("{label} {value} waits: {reason}.", label=label, value=words.valued(value),
-                   reason=why)  # fmt: skip
-        st.markdown(f":red[{text.plain(told)}]")
-    for said in notes.get(entry.path, ()):
-        st.caption(f"{label}: {text.plain(said)}")
+def _said(entries: Sequence[edits.Entry], told: _Told) -> None:
+    """Why figures wait, and what is to know of them."""
+    for entry in entries:
+        label = say(entry.label)
+        if entry.path in told.waits:
+            value, why = told.waits[entry.path]
+            words_of = say("{label} {value} waits: {reason}.", label=label,
+                           value=words.valued(value), reason=why)  # fmt: skip
+            st.markdown(f":red[{text.plain(words_of)}]")
+        for note in told.notes.get(entry.path, ()):
+            st.caption(f"{label}: {text.plain(note)}")

@@ -21,9 +21,9 @@ Dict = dict[str, Any]
 _LETTERS = 18
 _ROW = 46
 # Parts of a model are no quantities of a step: they get the colours of variants.
+_ORDER = dict.fromkeys((EMBEDDING, ATTENTION, DENSE, ROUTED, HEAD, SHARED, *checkpoint.PARTS))
 PARTS = {
-    name: palette.Look(name, kit.LINES[i % len(kit.LINES)][0])
-    for i, name in enumerate((EMBEDDING, ATTENTION, DENSE, ROUTED, HEAD, SHARED, *checkpoint.PARTS))
+    name: palette.Look(name, kit.LINES[i % len(kit.LINES)][0]) for i, name in enumerate(_ORDER)
 }
 _CELLS = "Cividis"
 

@@ -12,6 +12,7 @@ import streamlit as st
 from calc.design import dimensions, edits, held, ladders, points, table
 from calc.design.dimensions import Dimension
 from calc.design.measures import MEASURES
+from calc.design.reading import Table
 from calc.words import say
 from pages.ui.charts import kit, lines
 from pages.ui.model import editing, figures
@@ -62,7 +63,7 @@ def _titled(id: str) -> str:
     return f"{_measured(id)} ({unit})" if unit else _measured(id)
 
 
-def _put(moves: Mapping[Dimension, int]) -> Callable[[edits.Table], edits.Table]:
+def _put(moves: Mapping[Dimension, int]) -> Callable[[Table], Table]:
     """The edit that gives dimensions their values."""
     values = {path: value for one, value in moves.items() for path in one.paths}
     return lambda content: edits.canonical(edits.put(content, values))
