@@ -362,3 +362,13 @@ def test_too_much_beside_a_layer_is_refused() -> None:
              "blocks": [{"count": 1, "feedforward": nested}]}  # fmt: skip
     with pytest.raises(TableError, match="too much beside"):
         table.read(whole)
+
+
+def test_a_map_stays_where_it_is_while_its_model_moves() -> None:
+    before = table.written(models["gemma-3-27b"])
+    window = dimensions.of(before)["attention.window"]
+    shown = dimensions.values(window, before)
+    assert 1024 in shown and len(shown) <= 32
+    after = edited(before, **of_block(0, "attention", window=shown[3]))
+    moved = dimensions.of(after)["attention.window"]
+    assert dimensions.values(moved, after, middle=window.value) == shown

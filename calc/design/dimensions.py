@@ -147,22 +147,24 @@ def _new_window(content: Table, known: Mapping[str, Dimension]) -> dict[str, Dim
     return {id: Dimension(id, paths, "window", say(figure.label), 0, 1, figure.high, figure.step)}
 
 
-def values(dimension: Dimension, content: Table, most: int = 32, context: int = 8192) -> list[int]:
+def values(
+    dimension: Dimension, content: Table, most: int = 32, context: int = 8192, middle: int = 0
+) -> list[int]:
     """Values to look at, the present one among them: divisors of heads, else steps by ratio.
 
-    At most `most`, from an eighth of the present one to its eightfold; a window that is not there
-    yet goes around the `context`.
+    At most `most`, from an eighth of the `middle` to its eightfold: by default of the present one,
+    and of the `context` for a window that is not there yet.
     """
-    now = dimension.value or context
+    now = middle or dimension.value or context
     if dimension.name == "kv_heads":
         heads = edits.taken(content, dimension.paths[0].replace(".kv_heads", ".heads"))
         return [n for n in range(1, heads + 1) if heads % n == 0][:most]
     low, high = max(dimension.low, now / 8), min(dimension.high, now * 8)
-    if high / dimension.granule - low / dimension.granule < most:
+    if high / dimension.granule - low / dimension.granule < most - 1:
         first, last = math.ceil(low / dimension.granule), math.floor(high / dimension.granule)
         found = {dimension.rounded(dimension.granule * k) for k in range(first, last + 1)}
     else:
         ratio = (high / low) ** (1 / (most - 2))
         found = {dimension.rounded(low * ratio**k) for k in range(most - 1)}
-    found.add(now)
-    return sorted(found)[:most]
+    found.add(dimension.value or now)
+    return sorted(found)

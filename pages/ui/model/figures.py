@@ -106,7 +106,7 @@ def heat(
             "hovertemplate": kit.hovered("%{text}"),
             "zmin": low, "zmax": high if high > low else low + 1,
             "colorbar": {
-                "title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0,
+                "thickness": 12, "outlinewidth": 0,
                 "tickvals": at, "ticktext": [form(float(10**v)) for v in at],
             },
         },
@@ -117,12 +117,12 @@ def heat(
         },
     ]  # fmt: skip
     frame = kit.frame(78)
-    frame["margin"]["r"] = 104
+    frame["margin"]["r"] = 112
     layout = {
         **frame, "height": 430,
         "xaxis": {"title": {"text": names[0], "standoff": 8}, "automargin": False, **across},
         "yaxis": {"title": {"text": names[1]}, "automargin": False, **up},
-        "shapes": [kit.legend([kit.key(say("this model"), "#D55E00", "●")])],
+        "shapes": [kit.legend([kit.key(say("this model"), "#D55E00", "●"), title])],
     }  # fmt: skip
     return kit.figure(data, layout)
 

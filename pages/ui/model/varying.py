@@ -180,8 +180,15 @@ def heat(view: ModelView) -> None:
         up = known[_choice(say("Up"), rest, UP, label)]
         shown = _choice(say("Show"), list(MEASURES), MAPPED, _measured)
     s = view.scenario
-    x = dimensions.values(across, view.content, context=s.context)
-    y = dimensions.values(up, view.content, context=s.context)
+    # Around the origin's values, so that a map stays where it is while somebody clicks on it.
+    were = dimensions.of(table.written(view.origin))
+    x, y = (
+        dimensions.values(
+            one, view.content, context=s.context,
+            middle=were[one.id].value or s.context if one.id in were else 0,
+        )
+        for one in (across, up)
+    )  # fmt: skip
     z = points.measured(
         s,
         view.content,
