@@ -181,6 +181,7 @@ PAGE = Page(
     lead=marked("How fast, how many users, what cost: any LLM on any chip."),
     switches=(
         Switch(SCALE, "scale", SCALES[0], SCALES),
+        Switch(MEASURED, "marks", False, (False, True)),
         Switch(levers.AIM, "aim", levers.FIRST_AIM, tuple(AIMS)),
     ),
     metrics=METRICS,

@@ -37,8 +37,8 @@ def against_prediction(view: MeasuredView) -> kit.Chart:
         np.concatenate([found.low * ends, found.high * ends[::-1]]),
     )
     hover = kit.hovered(
-        "%{text}", say("measured {time}", time="%{y:.3~r} ms"),
-        say("predicted {time}", time="%{x:.3~r} ms"),
+        "%{text}", say("measured {time}", time="%{y:,.4~r} ms"),
+        say("predicted {time}", time="%{x:,.4~r} ms"),
     )  # fmt: skip
     points, rows = _points(view, x, y, hover, view.told)
     extent, ticks = [math.log10(one) for one in ends], kit.ticks(low, high, True)

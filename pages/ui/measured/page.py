@@ -11,7 +11,7 @@ from calc.words import marked, say
 from pages.ui.charts import kit, renderer
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
-from pages.ui.frame.section import Section
+from pages.ui.frame.section import Section, Table
 from pages.ui.measured import figures, filters, own, public, tables, words
 from pages.ui.measured.view import CHOSEN, MeasuredView
 from pages.ui.writing import reference, sortable, text
@@ -97,7 +97,7 @@ def _beside(view: MeasuredView) -> str:
 def phases(view: MeasuredView) -> None:
     """Errors by what was timed."""
     if view.rows:
-        st.markdown(tables.by_phase(view))
+        st.table(tables.by_phase(view), hide_index=True)
         st.caption(
             text.sentences(
                 say("Error of half of the rows / of nine in ten, as {formula} says.",
@@ -154,6 +154,9 @@ EXHIBITS = (Exhibit("measured", QUESTION, verdict, measured),)
 def sections(view: MeasuredView) -> Iterator[Section]:
     """The chart, and errors by what was timed."""
     yield from exhibited(EXHIBITS, view)
+    if view.rows:
+        title = say("Error of half of the rows / of nine in ten")
+        yield Section(title, table=Table.turned(tables.by_phase(view)))
 
 
 PAGE = Page(

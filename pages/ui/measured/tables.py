@@ -14,7 +14,7 @@ from pages.ui.writing import sortable, tables, text
 MOST = 40
 
 
-def by_phase(view: MeasuredView) -> str:
+def by_phase(view: MeasuredView) -> tables.Table:
     """Errors of each fidelity by what was timed."""
     found = view.errors("rows_phase")
     head = [say("What was timed"), say("Rows / sources")]
@@ -32,7 +32,7 @@ def by_phase(view: MeasuredView) -> str:
                  *(words.errors(found[phase][name]) for name in public.FIDELITIES),
                  f"{text.significant(own.low)}–{text.significant(own.high)}" if own.rows else "–"]
             )  # fmt: skip
-    return tables.markdown(head, rows, " rrrrr")
+    return tables.table(head, rows)
 
 
 def by_source(view: MeasuredView) -> dict[str, list[Any]]:

@@ -92,5 +92,5 @@ def described(row: Row) -> str:
     return say(
         "{model} on {n:,} × {chip}, {weights} weights, batch {batch}, context {context}",
         model=s.model.name, n=s.n_chips, chip=s.chip.name, weights=s.stored.id,
-        batch=text.round_count(row.batch), context=text.round_count(row.context),
+        batch=f"{row.batch:,.6g}", context=f"{row.context:,.6g}",
     )  # fmt: skip
