@@ -97,7 +97,7 @@ def quotes() -> tuple[str, ...]:
     given |= {entry.source for entry in EXPLANATIONS.values()}
     given |= set(reference.sections())
     for row in measured.rows():
-        given |= {row.source, row.reference, row.engine_name}
+        given |= {row.source, row.reference, row.engine_name, row.engine_version}
     given |= {form.name for form in files.FORMS} | {EXAMPLE}
     both = {*given, *map(text.plain, given)} - {""}
     return tuple(sorted(both, key=len, reverse=True))

@@ -112,6 +112,8 @@ def least_squares(
         slopes = [residuals(at + d) for d in np.diag(inward)]
         jacobian = np.stack([(s - now) / d for s, d in zip(slopes, inward, strict=True)], axis=1)
         move = -np.linalg.lstsq(jacobian, now, rcond=None)[0]
+        if np.abs(move).max() < 1e-5:
+            break
         # Shorter until it helps: kinks of a roofline may mislead a long step.
         for _ in range(12):
             tried = np.clip(at + move, low, high)
@@ -121,10 +123,7 @@ def least_squares(
             move = move / 2
         else:
             break
-        done = np.abs(tried - at).max() < 1e-6
         at, now = tried, then
-        if done:
-            break
     return constants(at)
 
 
