@@ -89,7 +89,10 @@ def _sides(s: Scenario, group: list[Operator], index: int) -> tuple[Expression, 
         reach, power = host_reach(s), host_power(s, float(first.rate))
     else:
         reach = Symbol(
-            r"W_\eta", first.bandwidth, "byte/s", marked("memory bandwidth that one chip reaches")
+            r"W_\eta",
+            float(first.bandwidth),
+            "byte/s",
+            marked("memory bandwidth that one chip reaches"),
         )
         name = r"C_{\eta,a}" if first.cache else r"C_\eta"
         power = Symbol(name, float(first.rate), "FLOP/s", marked("rate that one chip reaches"))
