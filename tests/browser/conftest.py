@@ -1,4 +1,4 @@
-"""One browser and one profile for all tests, a fresh tab for each."""
+"""One browser and one profile for all tests, and a fresh tab for each that changes anything."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from browser.environment import launched, serve
+from browser.steps import PATIENCE, expect_charts, visit
 
-# A loaded machine is slow; nothing here is about speed.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,29 @@ def profile(chromium: Browser) -> Iterator[BrowserContext]:
 def tab(profile: BrowserContext) -> Iterator[Page]:
     """A tab of its own, and so a session of its own."""
     page = profile.new_page()
-    page.set_viewport_size({"width": 1440, "height": 900})
-    page.emulate_media(color_scheme="light")
+    arrange(page)
     yield page
     page.close()
+
+
+@pytest.fixture(scope="session")
+def opened(profile: BrowserContext, app: str) -> Page:
+    page = profile.new_page()
+    arrange(page)
+    visit(page, app)
+    expect_charts(page)
+    return page
+
+
+@pytest.fixture
+def home(opened: Page) -> Page:
+    """The first page in a tab that its tests share, since each leaves it as it was."""
+    opened.bring_to_front()
+    arrange(opened)
+    return opened
+
+
+def arrange(page: Page) -> None:
+    """A desk by day."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.emulate_media(color_scheme="light", media="screen")

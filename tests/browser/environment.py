@@ -79,7 +79,7 @@ def _from_debian() -> str | None:
 
 def _starts(path: str) -> bool:
     """Whether a browser runs: not one that lacks its libraries, nor a stub that asks for a snap."""
-    return _quietly([path, "--version"], seconds=30)
+    return _quietly([path, "--version"], seconds=120)
 
 
 def _quietly(command: list[str], seconds: float) -> bool:
@@ -108,12 +108,12 @@ def serve(app: Path = ROOT / "app.py", port: int | None = None) -> Iterator[str]
     ready = Event()
     Thread(target=_listen, args=(server, ready), daemon=True).start()
     try:
-        if not ready.wait(60) or server.poll() is not None:
+        if not ready.wait(120) or server.poll() is not None:
             raise RuntimeError(f"the server did not start, code {server.poll()}")
         yield f"http://localhost:{port}"
     finally:
         server.terminate()
-        server.wait(timeout=10)
+        server.wait(timeout=60)
 
 
 def _free_port() -> int:

@@ -10,12 +10,15 @@ from playwright.sync_api import Locator, Page, expect
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
+# A loaded machine is slow; nothing here is about speed [ms].
+PATIENCE = 60_000
 
 
 def visit(tab: Page, url: str) -> None:
+    tab.set_default_timeout(PATIENCE)
     tab.goto(url)
     tab.wait_for_selector(IDLE)
-    expect(tab.get_by_role("heading", level=1)).to_be_visible(timeout=20_000)
+    expect(tab.get_by_role("heading", level=1)).to_be_visible()
 
 
 def value(tab: Page, label: str) -> Locator:
@@ -34,7 +37,7 @@ def expect_metric(tab: Page, label: str, number: str) -> None:
 
 def expect_charts(tab: Page, number: int | None = None) -> None:
     """So many charts are drawn, or a page's usual two and more."""
-    expect(tab.locator(".js-plotly-plot .main-svg").first).to_be_visible(timeout=20_000)
+    expect(tab.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     if number is None:
         tab.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length > 1")
     else:
@@ -62,8 +65,7 @@ def expect_no_overflow(tab: Page) -> None:
         # The page's own frame scrolls, not the document.
         tab.wait_for_function(
             "() => { const main = document.querySelector('[data-testid=stMain]');"
-            " return main.scrollWidth <= main.clientWidth; }",
-            timeout=10_000,
+            " return main.scrollWidth <= main.clientWidth; }"
         )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-from pages_app import PAGES, address, charts
 from playwright.sync_api import Page, expect
 
 from browser.steps import (
@@ -19,14 +17,13 @@ from browser.steps import (
 )
 
 
-def test_the_page_opens_with_its_numbers_and_charts(tab: Page, app: str) -> None:
-    visit(tab, app)
-    expect_metric(tab, "Step time", "8.57 ms")
-    expect_metric(tab, "Critical batch", "120")
-    expect_charts(tab)
-    figure = tab.get_by_role("figure").first
+def test_the_page_opens_with_its_numbers_and_charts(home: Page) -> None:
+    expect_metric(home, "Step time", "8.57 ms")
+    expect_metric(home, "Critical batch", "120")
+    expect_charts(home)
+    figure = home.get_by_role("figure").first
     expect(figure).to_have_attribute("aria-label", re.compile("weight read 5.30 ms"))
-    no_exception(tab)
+    no_exception(home)
 
 
 def total_at_batch(tab: Page) -> float:
@@ -66,12 +63,14 @@ def test_what_does_not_fit_is_drawn_grey(tab: Page, app: str) -> None:
     )
 
 
-def test_an_explanation_shows_formula_and_numbers(tab: Page, app: str) -> None:
-    visit(tab, app)
-    tab.get_by_text("Explain a number").click()
-    expect(tab.get_by_test_id("stExpander").locator(".katex-display")).to_have_count(2)
-    expect(tab.get_by_text("dense peak of one chip in compute format").first).to_be_visible()
-    no_exception(tab)
+def test_an_explanation_shows_formula_and_numbers(home: Page) -> None:
+    home.get_by_text("Explain a number").click()
+    formulas = home.get_by_test_id("stExpander").locator(".katex-display")
+    expect(formulas).to_have_count(2)
+    expect(home.get_by_text("dense peak of one chip in compute format").first).to_be_visible()
+    no_exception(home)
+    home.get_by_text("Explain a number").click()
+    expect(formulas).to_have_count(0)
 
 
 def test_the_kv_page_draws_every_tab(tab: Page, app: str) -> None:
@@ -136,19 +135,3 @@ def test_replicas_are_placed_and_a_price_travels(tab: Page, app: str) -> None:
     tab.get_by_role("link", name="Decode").first.click()
     expect_metric(tab, "USD per Mtoken", "$2.86")
     no_exception(tab)
-
-
-# What a tab may have: a table, a chart, a table to type into, a file to give.
-CONTENT = "table, .js-plotly-plot, [data-testid=stDataFrame], [data-testid=stFileUploader]"
-
-
-@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.tabs])
-def test_every_tab_is_drawn(tab: Page, app: str, name: str) -> None:
-    visit(tab, f"{app}/{address(name)}")
-    expect_charts(tab, charts(name))
-    first, *others = PAGES[name].tabs
-    for label in (*others, first):
-        tab.get_by_role("tab", name=label, exact=True).click()
-        tab.wait_for_selector(IDLE)
-        expect(tab.get_by_role("tabpanel").locator(CONTENT).first).to_be_visible()
-        no_exception(tab)

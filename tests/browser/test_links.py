@@ -217,7 +217,7 @@ def test_a_source_leads_to_its_formula(tab: Page, app: str) -> None:
         tab.get_by_role("link", name="F3.1", exact=True).click()
     there = opened.value
     heading = there.get_by_role("heading", name=re.compile("^F3.1 "))
-    expect(heading).to_be_in_viewport(timeout=20_000)
+    expect(heading).to_be_in_viewport()
     assert query(there)["b"] == ["64"]
     assert there.evaluate("decodeURIComponent(location.hash)") == "#f3-1-the-bound"
     no_exception(there)

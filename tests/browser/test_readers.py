@@ -1,4 +1,4 @@
-"""Every page for every reader: both languages, both themes, every width."""
+"""Every page for every reader: both languages, both themes, every width, every tab."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from browser.steps import (
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_reader_is_served(tab: Page, app: str, name: str) -> None:
-    """Both languages, light and dark: no exception, no serious violation, no sideways scrolling."""
+    """Both languages, light and dark: no exception, no serious violation, no sideways scrolling.
+
+    And each of the page's tabs is drawn.
+    """
     visit(tab, f"{app}/{address(name)}?lang=zh")
     if charts(name):
         expect_charts(tab, charts(name))
@@ -33,6 +36,21 @@ def test_every_reader_is_served(tab: Page, app: str, name: str) -> None:
     expect(heading).to_have_text(re.compile("^[^\u4e00-\u9fff]+$"))
     tab.wait_for_selector(IDLE)
     expect_readable(tab)
+    if charts(name):
+        expect_charts(tab, charts(name))
+    expect_tabs(tab, [*PAGES[name].tabs])
+
+
+# What a tab may have: a table, a chart, a table to type into, a file to give.
+CONTENT = "table, .js-plotly-plot, [data-testid=stDataFrame], [data-testid=stFileUploader]"
+
+
+def expect_tabs(tab: Page, labels: list[str]) -> None:
+    for label in (*labels[1:], *labels[:1]):
+        tab.get_by_role("tab", name=label, exact=True).click()
+        tab.wait_for_selector(IDLE)
+        expect(tab.get_by_role("tabpanel").locator(CONTENT).first).to_be_visible()
+        no_exception(tab)
 
 
 def expect_readable(tab: Page) -> None:

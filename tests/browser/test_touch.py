@@ -13,11 +13,23 @@ RANGES = (
 )
 
 
-def swipe(tab: Page, chart: int, by: int = 130) -> float:
-    """Draw a finger over a chart, with real touch events; how far the page went."""
+STILL = f"""() => new Promise(done => {{
+    let last, frames = 0;
+    const look = () => {{
+        const at = {MAIN}.scrollTop;
+        frames = at === last ? frames + 1 : 0;
+        last = at;
+        frames < 12 ? requestAnimationFrame(look) : done();
+    }};
+    look();
+}})"""
+
+
+def swipe(tab: Page, chart: int, by: int = 130) -> None:
+    """Draw a finger over a chart, with real touch events: the page goes along."""
     plot = tab.locator(".js-plotly-plot").nth(chart)
     plot.evaluate("plot => plot.scrollIntoView({ block: 'center' })")
-    tab.wait_for_timeout(300)
+    tab.evaluate(STILL)
     box = plot.bounding_box()
     assert box
     before = tab.evaluate(f"() => {MAIN}.scrollTop")
@@ -33,8 +45,7 @@ def swipe(tab: Page, chart: int, by: int = 130) -> float:
         touch("touchMove", {"x": x, "y": y - way * by * i / 10})
         tab.wait_for_timeout(16)
     touch("touchEnd")
-    tab.wait_for_timeout(200)
-    return abs(float(tab.evaluate(f"() => {MAIN}.scrollTop")) - float(before))
+    tab.wait_for_function(f"before => Math.abs({MAIN}.scrollTop - before) > 50", arg=before)
 
 
 def test_a_finger_scrolls_and_asks_for_tools(chromium: Browser, app: str) -> None:
@@ -46,7 +57,8 @@ def test_a_finger_scrolls_and_asks_for_tools(chromium: Browser, app: str) -> Non
     expect_charts(tab, 3)
     tab.wait_for_selector(IDLE)
     ranges = tab.evaluate(f"() => {RANGES}")
-    assert all(swipe(tab, chart) > 50 for chart in range(3))
+    for chart in range(3):
+        swipe(tab, chart)
     assert tab.evaluate(f"() => {RANGES}") == ranges
     # Until somebody asks for the tools of a chart.
     chart = tab.locator(".ledger-chart").nth(1)
