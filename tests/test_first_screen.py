@@ -12,6 +12,7 @@ from calc.scenario import values_of
 from pages.ui.decode import start
 from pages.ui.writing import better_layout
 
+LLAMA = "Llama 3.3 70B on 8 × H100"
 LONG: dict[str, Any] = {
     "model": "deepseek-v3", "chip": "h200", "n": "16", "w": "fp8", "kv": "fp8", "c": "fp8",
     "s": "131072", "b": "64", "f": "operators",
@@ -32,6 +33,14 @@ def test_an_example_fits_and_is_a_link(query: str) -> None:
     assert memory.fits(scenario)
     # Nothing that the page itself would do better.
     assert better_layout.found(scenario, float(decode.step_time(scenario).total)) is None
+
+
+def test_what_engines_take_stands_beside_the_bound() -> None:
+    test = opened(**dict(pair.split("=") for pair in start.EXAMPLES[LLAMA].split("&")))
+    assert "Engines take 8.2" in words(test)
+    assert test.metric[0].delta == "engines 8.2–15 ms"
+    # Nobody measured a TPU v5e.
+    assert "Engines" not in words(opened())
 
 
 def test_an_example_is_one_click() -> None:

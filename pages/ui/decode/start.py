@@ -20,8 +20,8 @@ from pages.ui.frame.page import ROOT
 WAYS: Mapping[str, str] = {
     "capacity": marked("Choose hardware"),
     "kv_cache": marked("Size the KV cache"),
-    "sharding": marked("Find a layout"),
-    "serving": marked("Meet a latency target"),
+    "model": marked("Compare attention"),
+    "plan": marked("Meet a latency target"),
 }
 
 # As links have them: model and chips as they are served, with what engines leave of memory.

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import Scenario, cost, decode, known, memory, roofline
+from calc import Scenario, cost, decode, known, memory, reached, roofline
 from calc.decode import Frontier, StepTime
 from calc.measured import Row, near
 from calc.memory import Ledger
@@ -61,6 +61,11 @@ class DecodeView(View):
     def step(self) -> StepTime:
         """The scenario's step."""
         return decode.step_time(self.scenario)
+
+    @cached_property
+    def reached(self) -> tuple[float, float] | None:
+        """Between what times engines take the step."""
+        return reached.step(self.scenario)
 
     @cached_property
     def largest(self) -> int:
