@@ -11,7 +11,7 @@ import streamlit as st
 
 from calc import scenario
 from calc.words import say
-from pages.ui.frame import chrome, language, link, pinned, presentation, session, sidebar
+from pages.ui.frame import chrome, language, link, made, pinned, presentation, session, sidebar
 from pages.ui.frame.page import pages
 from pages.ui.report import download, present
 from pages.ui.writing import tables
@@ -61,6 +61,7 @@ with st.sidebar, st.container(horizontal=True):
     chrome.ways()
 link.keep([switch for page in offered for switch in page.switched])
 chosen = scenario.build(values, catalogues)
+made.keep(chosen, link.widget_values())
 st.set_page_config(page_title=tables.tab_title(say(shown.title), chosen))
 if present.wanted():
     present.show(chosen, offered)

@@ -89,7 +89,7 @@ def beside(scenario: Scenario, reached: tuple[float, float] | None) -> dict[str,
     return {
         "step_time": say("engines {band}", band=text.band(*reached)) if reached else alone,
         "max_batch": text.plural(s.context, marked("of {n} token"),
-                                 marked("of {n} tokens each")),
+                                 marked("of {n} tokens")),
         "usd_per_million_tokens": say("at batch {n:,}", n=s.batch),
     }  # fmt: skip
 

@@ -10,9 +10,10 @@ import streamlit as st
 
 import presets
 from calc import link, pins
+from calc import scenario as scenarios
 from calc.fields import Catalogues, Option
 from calc.words import say
-from pages.ui.frame import switches
+from pages.ui.frame import made, switches
 from pages.ui.frame.presentation import BY_KEY, FIELDS
 
 PRESETS: Catalogues = {
@@ -86,6 +87,7 @@ def canonicalise() -> None:
 def notices() -> None:
     """Say what a link got wrong, until it is dismissed."""
     given: dict[str, list[str]] = st.session_state.get(_GIVEN, {})
+    _moved()
     if not given and not switches.problems():
         return
     problems = [*link.parse(given, PRESETS, FIELDS)[1], *switches.problems()]
@@ -93,6 +95,19 @@ def notices() -> None:
         st.markdown(say("**This link was read with changes**"))
         st.markdown("\n".join(f"- {problem.sentence}" for problem in problems))
         st.button(say("Dismiss"), on_click=_dismiss)
+
+
+def _moved() -> None:
+    """Say what has changed since an explicit link was made, until it is dismissed."""
+    changes = list(made.changes())
+    if not changes:
+        return
+    with st.container(border=True, key="link-moved"):
+        st.markdown(
+            say("**Facts or formulas have changed since this link was made**: what it showed → now")
+        )
+        st.markdown("\n".join(f"- {change}" for change in changes))
+        st.button(say("Dismiss"), key="moved-dismiss", on_click=made.dismiss)
 
 
 def _dismiss() -> None:
@@ -125,8 +140,9 @@ def _explicit(text: str) -> str:
 def explicit_url() -> str:
     """The address of this page with every setting written out."""
     values = widget_values()
+    figures = made.parameter(scenarios.build(values, catalogues()), values)
     values["pins"] = _explicit(values["pins"])
-    return _address(values, explicit=True)
+    return _address(values, explicit=True, **figures)
 
 
 def short_url() -> str:
@@ -134,8 +150,8 @@ def short_url() -> str:
     return _address(widget_values(), explicit=False)
 
 
-def _address(values: dict[str, Any], *, explicit: bool) -> str:
-    query = {**link.dump(values, FIELDS, explicit=explicit), **switches.written()}
+def _address(values: dict[str, Any], *, explicit: bool, **more: str) -> str:
+    query = {**link.dump(values, FIELDS, explicit=explicit), **switches.written(), **more}
     return f"{st.context.url or ''}?{urlencode(query)}" if query else str(st.context.url or "")
 
 

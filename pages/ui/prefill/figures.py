@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +36,7 @@ def against_prompt(scenario: Scenario, total: float) -> kit.Chart:
         bound = prefill.prompt_time(textbook, length, _known(scenario, length)).total
         shown[say("bound")] = (bound, lines.BOUND)
     overtakes = prefill.attention_overtakes(scenario.model)
-    rules = [("x", overtakes, say("attention leads from {n:,.0f}", n=overtakes))]
+    rules = [("x", overtakes, say("attention leads from {n}", n=text.round_count(overtakes)))]
     return lines.chart(
         length,
         shown,
@@ -72,9 +73,9 @@ def against_chunk(scenario: Scenario, largest: float, free: float) -> kit.Chart:
     here = float(prefill.chunked_step(scenario, own).total)
     marks = [("y", 1e3 * scenario.tpot_target, say("wanted"))]
     if 1 < free < size[-1]:
-        marks.append(("x", free, say("free for the weights up to {n:,.0f}", n=free)))
+        marks.append(("x", free, say("free up to {n:,}", n=math.floor(free))))
     if 1 < largest < size[-1]:
-        marks.append(("x", largest, say("TPOT held up to {n:,.0f}", n=largest)))
+        marks.append(("x", largest, say("TPOT held up to {n:,}", n=math.floor(largest))))
     shown: dict[str, lines.Line] = {
         say("step with a chunk"): (1e3 * step.total, lines.TOTAL),
         say("linear FLOPs"): (1e3 * step.linear_compute, _LOOKS["linear_compute"]),

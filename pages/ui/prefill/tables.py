@@ -59,7 +59,7 @@ def layer_notes(scenario: Scenario) -> str:
     """Where attention leads, for prompts and for decoding."""
     model = scenario.model
     prompt, context = (
-        say("from {n:,.0f} tokens", n=value) if math.isfinite(value) else say("never")
+        say("from {n} tokens", n=text.round_count(value)) if math.isfinite(value) else say("never")
         for value in (prefill.attention_overtakes(model), prefill.decode_attention_overtakes(model))
     )
     return say(
