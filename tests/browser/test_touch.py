@@ -78,7 +78,7 @@ def test_keys_reach_a_charts_table_and_a_cards_formula(tab: Page, app: str) -> N
     expect(table).to_be_focused()
     expect(table.get_by_role("columnheader").first).to_have_text("Batch (sequences)")
     here = table.get_by_role("row").filter(has=tab.get_by_role("cell", name="32", exact=True))
-    expect(here.first).to_contain_text("8.573")
+    expect(here.first).to_contain_text("8.571")
     button.press("Enter")
     expect(table).to_be_hidden()
     tab.get_by_role("button", name="Explain Step time").click()
