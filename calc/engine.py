@@ -79,7 +79,7 @@ class Own:
 
 @dataclass(frozen=True)
 class Band:
-    """Where nine in ten times lie between: measured over predicted, 10th and 90th percentile.
+    """Where eight in ten times lie between: measured over predicted, 10th and 90th percentile.
 
     Of so many rows of so many sources, each predicted without its own source.
     """

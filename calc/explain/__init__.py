@@ -6,7 +6,7 @@ test holds its value against the module that computed the number on screen.
 
 from collections.abc import Mapping
 
-from calc.explain import bounds, cache, links, money, prompt, resident, speculation, step
+from calc.explain import bands, bounds, cache, links, money, prompt, resident, speculation, step
 from calc.explain.entry import Explanation
 
 EXPLANATIONS: Mapping[str, Explanation] = {
@@ -19,4 +19,4 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     **speculation.EXPLANATIONS,
 }
 
-__all__ = ["EXPLANATIONS", "Explanation", "bounds"]
+__all__ = ["EXPLANATIONS", "Explanation", "bands", "bounds"]

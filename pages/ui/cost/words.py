@@ -6,7 +6,7 @@ import math
 
 from calc import Scenario, cost, decode, memory
 from calc.words import marked, say
-from pages.ui.writing import fit, published, text
+from pages.ui.writing import fit, published, text, written
 
 
 def verdict(scenario: Scenario, step: decode.StepTime, prompts_per_second: float) -> str:
@@ -24,7 +24,9 @@ def verdict(scenario: Scenario, step: decode.StepTime, prompts_per_second: float
     hour = say("At {price} per {chip} and hour", price=text.usd(price), chip=chip)
     prices = {
         "hour": hour,
-        "output": published.least(s, text.usd(float(cost.per_million_tokens(s, step)))),
+        "output": written.told(
+            "usd_per_million_output_tokens", float(cost.per_million_tokens(s, step)), s
+        ),
         "input": published.least(s, text.usd(cost.per_million_input_tokens(s, prompts_per_second))),
     }
     tokens = (

@@ -17,7 +17,7 @@ from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section
 from pages.ui.frame.switches import Switch
-from pages.ui.writing import better_layout, explained, fit, published, text
+from pages.ui.writing import better_layout, explained, fit, text, written
 from pages.ui.writing import tables as shared
 
 QUESTION = marked("How long is one decode step?")
@@ -124,8 +124,10 @@ def trade(view: DecodeView) -> str:
         "At batch {batch:,} a sequence gets a token every **{time}**, and a chip makes **{rate}** "
         "tokens per second.",
         batch=view.scenario.batch,
-        time=published.least(view.scenario, text.si(float(view.step.total), "s")),
-        rate=published.most(view.scenario, text.rate(float(view.step.throughput_per_chip))),
+        time=written.told("step_time", float(view.step.total), view.scenario),
+        rate=written.told(
+            "throughput_per_chip", float(view.step.throughput_per_chip), view.scenario
+        ),
     )
 
 

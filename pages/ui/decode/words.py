@@ -9,7 +9,7 @@ from dataclasses import replace
 from calc import Scenario, decode, known
 from calc.measured import Row
 from calc.words import marked, say
-from pages.ui.writing import fit, layout, published, text
+from pages.ui.writing import fit, layout, published, text, written
 
 _SPENT_ON = {
     "kv_read": marked("reading the KV cache"),
@@ -30,9 +30,8 @@ def verdict(
         return text.sentences(unknown, fit.fit(scenario, max_batch))
     charged = {name: float(term) for name, term in step.charged().items()}
     largest = max(charged, key=charged.__getitem__)
-    time = text.si(float(step.total), "s")
     told = {
-        "time": least(scenario, time),
+        "time": least(scenario, float(step.total)),
         "share": text.percent(charged[largest] / float(step.total)),
         "spent_on": say(_SPENT_ON[largest]),
     }
@@ -61,17 +60,19 @@ def verdict(
         took = say(
             "{statement} (textbook bound: {time})", statement=took, time=text.si(textbook, "s")
         )
-    holds = fit.fit(scenario, max_batch)
+    reached = written.reached(scenario)
+    engines = [say("engines reach about **{range}**", range=reached)] if reached else []
+    took, holds = text.sentence(took, *engines), fit.fit(scenario, max_batch)
     if scenario.batch > max_batch:
-        return text.sentences(holds, text.sentence(took), side)
-    return text.sentences(text.sentence(took), side, holds)
+        return text.sentences(holds, took, side)
+    return text.sentences(took, side, holds)
 
 
-def least(scenario: Scenario, time: str) -> str:
-    """A time as far as it is known: the bound is never more than the least."""
+def least(scenario: Scenario, time: float) -> str:
+    """The step as far as it is known: the bound is never more than the least."""
     if scenario.fidelity == "bound":
-        return say("at least {figure}", figure=time)
-    return published.least(scenario, time)
+        return say("at least {figure}", figure=text.si(time, "s"))
+    return written.told("step_time", time, scenario)
 
 
 def engines(reached: tuple[float, float] | None) -> str:

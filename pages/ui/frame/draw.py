@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from calc import Scenario, calibration
-from calc.explain import EXPLANATIONS
+from calc.explain import EXPLANATIONS, bands
 from calc.words import say
 from pages.ui.frame import link, session, sidebar, tabs
 from pages.ui.frame.page import Metrics, Page, Part, V
@@ -69,13 +69,19 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
             published.taken(view.scenario),
             hosted.told(view.scenario),
             published.lengths(view.scenario) if both else "",
-            text.plain(calibration.no_class(view.scenario)),
+            *map(text.plain, _basis(shown, view)),
         ]
     )
     _offer(view.scenario)
     # Places of their own, so that charts below stay the same when something is said here or not.
     with st.container():
         link.notices()
+
+
+def _basis(shown: Page[V], view: V) -> list[str]:
+    """What calibrated times of a page stand on, or why they are none."""
+    without = calibration.no_class(view.scenario)
+    return [without] if without else bands.notes(view.scenario, shown.metrics)
 
 
 def _offer(scenario: Scenario) -> None:
@@ -117,16 +123,19 @@ def notes(said: Iterable[str]) -> None:
 def metrics(shown: Metrics[V], view: V, beneath: Mapping[str, str] | None = None) -> None:
     """A row of figures by the ids of their explanations; what has none cannot be shown.
 
-    Each card opens its formula. What is said `beneath` some goes by the same ids.
+    Each card opens its formula. What is said `beneath` some goes by the same ids; a band of what
+    engines reach takes its place.
     """
-    figures = written.row(shown, view)
-    height = _CARD_HEIGHT + (_LINE_HEIGHT if beneath else 0)
-    with _row_of_cards(len(figures)):
-        for id, words in figures.items():
+    values = written.values(shown, view)
+    under = {**(beneath or {}), **written.bands(values, view.scenario)}
+    height = _CARD_HEIGHT + (_LINE_HEIGHT if under else 0)
+    with _row_of_cards(len(values)):
+        for id, value in values.items():
+            words = written.bounded(id, value, view.scenario)
             with _card(id, height):
                 label = say(EXPLANATIONS[id].label)
                 st.metric(
-                    label, text.on_card(words), (beneath or {}).get(id), border=True,
+                    label, text.on_card(words), under.get(id), border=True,
                     delta_color="off", delta_arrow="off", height="stretch",
                 )  # fmt: skip
                 explained.beneath(id, label, view.scenario)

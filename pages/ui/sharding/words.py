@@ -7,7 +7,7 @@ import math
 from calc import Scenario, decode, known, layout, sharding
 from calc.words import marked, say
 from pages.ui.writing import layout as layout_words
-from pages.ui.writing import published, text
+from pages.ui.writing import published, text, written
 from pages.ui.writing import step as step_words
 
 
@@ -22,7 +22,7 @@ def verdict(scenario: Scenario, step: decode.StepTime) -> str:
     took = say(
         "{split} the step takes **{time}**, {share}",
         split=say("At TP {n}", n=tp) if tp > 1 else say("With each group one chip"),
-        time=published.least(s, text.si(total, "s")),
+        time=written.told("step_time", total, s),
         share=step_words.communication(talk / total),
     )
     if known.bounded(s):

@@ -9,7 +9,7 @@ import streamlit as st
 from calc import Scenario, candidates, memory
 from calc.words import marked, say
 from pages.ui.frame import sidebar
-from pages.ui.writing import published, text
+from pages.ui.writing import text, written
 
 # Layouts that are this close are as good.
 _CLOSE = 0.98
@@ -43,7 +43,7 @@ def sentence(scenario: Scenario, total: float, best: candidates.LayoutRow) -> st
     """The best layout beside the one in use."""
     told = {
         "layout": named(best),
-        "time": published.least(scenario, text.si(best.total, "s")),
+        "time": written.told("step_time", best.total, scenario),
         "now": text.si(total, "s"),
     }
     holds = text.plural(

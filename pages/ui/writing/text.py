@@ -38,19 +38,31 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{rounded:,.{max(places, 0)}f}"
 
 
-def si(value: float, unit: str) -> str:
+def si(value: float, unit: str, digits: int = 3) -> str:
     """A quantity with an SI prefix: ``si(0.00857, "s")`` is ``8.57 ms``."""
     if not math.isfinite(value):
         return unknown()
     if value == 0:
         return f"0 {unit}"
     # Rounding first, so that 999.6 µs reads 1.00 ms.
-    rounded = float(f"{abs(value):.2e}")
+    rounded = float(f"{abs(value):.{digits - 1}e}")
     # Nobody counts in kiloseconds.
     largest = 0 if unit == "s" else 6
     step = min(max(math.floor(math.log10(rounded) / 3), -4), largest)
     sign = "−" if value < 0 else ""
-    return f"{sign}{significant(rounded / 1000.0**step)} {_PREFIXES[step]}{unit}"
+    return f"{sign}{significant(rounded / 1000.0**step, digits)} {_PREFIXES[step]}{unit}"
+
+
+def between(low: str, high: str) -> str:
+    """Two figures as the ends of a range; a unit of both stands once.
+
+    >>> between("11 ms", "20 ms"), between("890 µs", "1.2 ms"), between("$1.1", "$2")
+    ('11–20 ms', '890 µs–1.2 ms', '$1.1–2')
+    """
+    number, _, unit = low.rpartition(" ")
+    if number and high.endswith(f" {unit}"):
+        return f"{number}–{high}"
+    return f"{low}–{high.removeprefix('$')}"
 
 
 def band(low: float, high: float) -> str:

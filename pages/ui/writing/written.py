@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from calc import Scenario, known, memory
+from calc import Scenario, decode, known, memory
 from calc.explain import EXPLANATIONS, bounds
+from calc.explain import bands as usually
 from calc.words import say
-from pages.ui.writing import text
+from pages.ui.writing import published, text
 
 
 class _Shown(Protocol):
@@ -80,6 +82,50 @@ def quantity(id: str, value: float) -> str:
     return (_BY_ID.get(id) or _BY_UNIT[EXPLANATIONS[id].unit])(value)
 
 
+# As the ends of a band are written: two digits, since no more is known of them.
+_ROUGH: Mapping[str, Write] = {
+    "s": lambda value: text.si(value, "s", 2),
+    "token/s": lambda value: text.significant(value, 2),
+    "token/J": lambda value: text.significant(value, 2),
+    "USD": lambda value: f"${text.significant(value, 2)}",
+    "share": lambda value: f"{text.significant(100 * value, 2)} %",
+}
+
+
+def ranged(id: str, value: float, scenario: Scenario, **step: float) -> str:
+    """Between what a quantity usually lies (see `calc.explain.bands.usual`); empty if unknown."""
+    ends = usually.usual(id, value, scenario, **step)
+    return text.between(*map(_ROUGH[EXPLANATIONS[id].unit], ends)) if ends else ""
+
+
+def usual(id: str, value: float, scenario: Scenario) -> str:
+    """The same in a sentence."""
+    found = ranged(id, value, scenario)
+    return say("usually {range}", range=found) if found else ""
+
+
+def reached(scenario: Scenario) -> str:
+    """What engines reach of a step that is computed without that; empty if unknown."""
+    engines = replace(scenario, fidelity="calibrated")
+    band = usually.band("step_time", engines)
+    if scenario.fidelity == "calibrated" or band is None:
+        return ""
+    found = ranged("step_time", float(decode.step_time(engines).total), engines)
+    return say("{range} (thin data)", range=found) if band.thin else found
+
+
+def told(id: str, value: float, scenario: Scenario) -> str:
+    """A quantity of a scenario in a sentence: a bound, or with its band where it has one."""
+    figure, band = quantity(id, value), usually.band(id, scenario)
+    if band is None:
+        bounding = {bounds.LEAST: published.least, bounds.MOST: published.most}
+        return bounding[bounds.BOUNDS[id]](scenario, figure)
+    between = usual(id, value, scenario)
+    if band.thin:
+        return say("{figure}, {usual} (thin data)", figure=figure, usual=between)
+    return say("{figure}, {usual}", figure=figure, usual=between)
+
+
 _BATCHES = ("max_batch", "sequences_that_fit")
 _SIGNS = {bounds.LEAST: "≥ ", bounds.MOST: "≤ ", "": ""}
 
@@ -102,12 +148,21 @@ def bounded(id: str, value: float, scenario: Scenario) -> str:
     return f"{_SIGNS[sense]}{quantity(id, value)}"
 
 
+def values(metrics: Mapping[str, Callable[[T], float | None]], view: T) -> dict[str, float]:
+    """Quantities of a view by their ids, in SI units; what does not apply is left out."""
+    found = {id: of(view) for id, of in metrics.items()}
+    return {id: value for id, value in found.items() if value is not None}
+
+
 def row(metrics: Mapping[str, Callable[[T], float | None]], view: T) -> dict[str, str]:
-    """Quantities of a view by their ids; what does not apply is left out."""
-    values = {id: of(view) for id, of in metrics.items()}
-    return {
-        id: bounded(id, value, view.scenario) for id, value in values.items() if value is not None
-    }
+    """The same as people read them."""
+    return {id: bounded(id, value, view.scenario) for id, value in values(metrics, view).items()}
+
+
+def bands(values: Mapping[str, float], scenario: Scenario) -> dict[str, str]:
+    """Between what quantities usually lie, by the ids of those that have a band."""
+    found = {id: usual(id, value, scenario) for id, value in values.items()}
+    return {id: words for id, words in found.items() if words}
 
 
 def moved(id: str, before: float, after: float) -> str:
