@@ -420,7 +420,7 @@ def layer_flops(model: Model, tokens: int) -> list[LayerFlops]:
         masked, every = float(kind.prefill_flops(tokens)), kind.unmasked_flops(tokens)
         # An indexer scores pairs alike in all forms.
         index, index_every = map(
-            float, kind.index_flops([causal_pairs(tokens), float(tokens) ** 2])
+            float, kind.index_flops(np.array([float(causal_pairs(tokens)), float(tokens) ** 2]))
         )
         found.append(
             LayerFlops(

@@ -109,7 +109,7 @@ def test_figures_of_the_other_pages_are_valid_plotly(name: str) -> None:
         prefill_figures.against_prompt(s, float(prefill.prompt_time(s).total)),
         prefill_figures.against_chunk(s, prefill.largest_chunk(s), prefill.free_tokens(s)),
         prefill_figures.against_prefix(s),
-        sharding_figures.against_width(fine),
+        sharding_figures.against_width(fine, float(decode.step_time(fine).total)),
         sharding_figures.matmul(fine),
         sharding_figures.two_axes(fine),
     ]

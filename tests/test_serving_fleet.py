@@ -18,7 +18,7 @@ from calc.serving import ServingError, queueing
 
 # One sequence at a time.
 ONE = serving.Continuous(1)
-ROUTINGS = [
+ROUTINGS: list[serving.Routing] = [
     serving.InTurn(), serving.LeastRequests(), serving.LeastTokens(), serving.PrefixAware()
 ]  # fmt: skip
 

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pages_app import PAGES, opened, prepared
+from streamlit.testing.v1 import AppTest
 
 from pages.ui.frame import switches
 
 
+def control(test: AppTest, key: str) -> Any:
+    return test.get_by_key(key)
+
+
 def test_a_switch_is_in_the_link_and_a_link_sets_it() -> None:
     test = opened()
-    test.get_by_key("decode-scale").set_value("linear").run()
+    control(test, "decode-scale").set_value("linear").run()
     assert test.session_state[switches.KEY] == "scale_linear"
     other = opened(x="scale_linear*aim_max_batch")
-    assert other.get_by_key("decode-scale").value == "linear"
-    assert other.get_by_key("levers-aim").value == "max_batch"
+    assert control(other, "decode-scale").value == "linear"
+    assert control(other, "levers-aim").value == "max_batch"
     # On another page they are kept, and there too a link sets them.
     other.switch_page("pages/kv_cache.py").run()
     assert other.session_state[switches.KEY] == "scale_linear*aim_max_batch"
     other.selectbox(key="kv-window").set_value(1024).run()
     assert other.session_state[switches.KEY] == "scale_linear*aim_max_batch*window_1024"
     other.switch_page("pages/decode.py").run()
-    assert other.get_by_key("decode-scale").value == "linear"
+    assert control(other, "decode-scale").value == "linear"
 
 
 @pytest.mark.parametrize("reader", ["en", "zh"])
@@ -36,7 +43,7 @@ def test_a_tab_and_a_target_are_in_the_link(reader: str) -> None:
 def test_what_cannot_be_read_is_said(text: str) -> None:
     test = prepared(x=text).run()
     assert not test.exception
-    assert test.get_by_key("decode-scale").value == "logarithmic"
+    assert control(test, "decode-scale").value == "logarithmic"
     assert any("Switches of the pages (x)" in one.value for one in test.markdown)
 
 

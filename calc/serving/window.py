@@ -73,7 +73,10 @@ def steady(run: Run) -> Window:
         return Window(first, last, len(arrival), settled=False, whole=True)
     end = float(max(arrival[-1], admitted[-1]))
     times = np.linspace(first, end, min(len(arrival), _POINTS))
-    served = np.searchsorted(admitted, times, "right") - np.searchsorted(ended, times, "right")
+    served = np.asarray(
+        np.searchsorted(admitted, times, "right") - np.searchsorted(ended, times, "right"),
+        dtype=float,
+    )
     # Of those that came half or more are left.
     start = min(float(times[_warm_up(served)]), float(np.median(arrival)))
     # What an arrival finds grows for ever where more come than are served.

@@ -61,10 +61,10 @@ def test_a_finger_scrolls_and_asks_for_tools(chromium: Browser, app: str) -> Non
         swipe(tab, chart)
     assert tab.evaluate(f"() => {RANGES}") == ranges
     # Until somebody asks for the tools of a chart.
-    chart = tab.locator(".ledger-chart").nth(1)
-    expect(chart.locator(".modebar-btn")).to_have_count(0)
-    chart.get_by_role("button", name="Chart tools").tap()
-    expect(chart.locator(".modebar-btn").first).to_be_attached()
+    second = tab.locator(".ledger-chart").nth(1)
+    expect(second.locator(".modebar-btn")).to_have_count(0)
+    second.get_by_role("button", name="Chart tools").tap()
+    expect(second.locator(".modebar-btn").first).to_be_attached()
     phone.close()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import xlsxwriter
 
@@ -45,7 +46,7 @@ class Sheet:
             if math.isfinite(expression.value)
         } | _ALSO
         self.formulas: Mapping[str, str | None] = {
-            id: cells.formula(expression, lambda symbol, id=id: self._cell(symbol, id))
+            id: cells.formula(expression, partial(self._cell, within=id))
             for id, (_, expression) in self.figures.items()
         }
 
