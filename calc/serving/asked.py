@@ -171,8 +171,8 @@ class Setup:
     """A service to simulate.
 
     `deployments` are the policies by id, all with the same chips; `memory`, `relief` and `prefix`
-    are how each of their replicas handles cache; `shown` is the policy to look at, and `notices`
-    say what could not be as asked.
+    are how each of their replicas handles cache; `shown` is the policy to look at, `budget` the
+    tokens of a step that reads chunks, and `notices` say what could not be as asked.
     """
 
     deployments: Mapping[str, Deployment]
@@ -181,6 +181,7 @@ class Setup:
     prefix: PrefixCache | None
     limits: Limits
     shown: str
+    budget: int
     notices: tuple[str, ...] = ()
 
 
@@ -268,5 +269,6 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
         kept[asked.prefix],
         Limits(asked.ttft_limit, scenario.tpot_target),
         shown,
+        budget,
         tuple(notices),
     )

@@ -167,7 +167,7 @@ def _simulate(scenario: Scenario, found: _Found) -> None:
     if found.stopped and left:
         _offer(found, say("Stopped before {policies}.", policies=text.listed(map(name, left))))
         return
-    work = _work(found.traffic, scenario) * of
+    work = _work(found.traffic, found.setup) * of
     if work > _VERY_LONG and not found.all_asked:
         waiting = [id for id in left if id != found.setup.shown]
         left = [id for id in left if id not in waiting]
@@ -220,9 +220,9 @@ def _progress(
     return told
 
 
-def _work(traffic: Traffic, scenario: Scenario) -> float:
+def _work(traffic: Traffic, setup: Setup) -> float:
     """Events that a simulation may take, roughly: requests, and the chunks of their prompts."""
-    return len(traffic) + float(traffic.prompt.sum()) / (20 * scenario.chunk)
+    return len(traffic) + float(traffic.prompt.sum()) / (20 * setup.budget)
 
 
 def _clock(scenario: Scenario, traffic: Traffic, setup: Setup) -> serving.Clock:
