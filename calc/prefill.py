@@ -419,9 +419,8 @@ def layer_flops(model: Model, tokens: int) -> list[LayerFlops]:
         latent = kind.core is not None and kind.core.latent is not None
         masked, every = float(kind.prefill_flops(tokens)), kind.unmasked_flops(tokens)
         # An indexer scores pairs alike in all forms.
-        index, index_every = map(
-            float, kind.index_flops(np.array([float(causal_pairs(tokens)), float(tokens) ** 2]))
-        )
+        index = float(kind.index_flops(causal_pairs(tokens)))
+        index_every = float(kind.index_flops(float(tokens) ** 2))
         found.append(
             LayerFlops(
                 block,

@@ -88,12 +88,8 @@ def _sides(s: Scenario, group: list[Operator], index: int) -> tuple[Expression, 
     if first.name == host.ON_HOST:
         reach, power = host_reach(s), host_power(s, float(first.rate))
     else:
-        reach = Symbol(
-            r"W_\eta",
-            float(first.bandwidth),
-            "byte/s",
-            marked("memory bandwidth that one chip reaches"),
-        )
+        words = marked("memory bandwidth that one chip reaches")
+        reach = Symbol(r"W_\eta", float(first.bandwidth), "byte/s", words)
         name = r"C_{\eta,a}" if first.cache else r"C_\eta"
         power = Symbol(name, float(first.rate), "FLOP/s", marked("rate that one chip reaches"))
     return moved / reach, done / power
