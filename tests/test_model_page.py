@@ -185,3 +185,12 @@ def test_no_family_is_said_for_a_model_of_its_own() -> None:
     test = opened("model", model="custom", cfg=text)
     test.session_state["model-tabs"] = "Take it along"
     assert "No family known here can express this model" in notes(test.run())
+
+
+def test_a_bound_has_no_difference() -> None:
+    test = figure(opened("model", chip="t4", n="8"), "blocks[0].attention.kv_heads", 4)
+    said = words(test)
+    assert "Against Llama 3 70B: parameters −1.0\u00a0%, cache per sequence −50\u00a0%" in said
+    assert "step time −" not in said
+    step = next(line for line in said.splitlines() if line.startswith("| Step time |"))
+    assert step.count("≥") == 2 and step.endswith("|  |")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-from calc import memory
+from calc import known, memory
 from calc.design import measures
 from calc.words import say
 from pages.ui.model import words
@@ -26,20 +25,27 @@ FORMS: dict[str, Callable[[float], str]] = {
 }
 
 
+# Measures that a rate which nobody published leaves as a bound.
+_TIMED = ("step_time", "throughput_per_chip", "usd_per_million_tokens")
+
+
 def beside(view: ModelView) -> str:
     """Every figure of the model, and of what it was edited from."""
     now, before = view.now, view.before
+    bounded = known.bounded(view.scenario)
     rows = [
         _row(say("Parameters"), view.model.total_params, view.origin.total_params, text.count),
         _row(say("Active parameters"), view.model.active_params, view.origin.active_params,
              text.count),
         _row(say("Layers"), view.model.layers, view.origin.layers, text.count),
         *(
-            _row(say(one.label), _of(one, now), _of(one, before), FORMS[id])
+            # To or from a bound there is no difference.
+            _row(say(one.label), _of(one, now), _of(one, before), _form(id, view),
+                 bounded and id in _TIMED)
             for id, one in measures.MEASURES.items()
             if id not in ("total_params", "active_params")
         ),
-        *_terms(now, before),
+        *([] if bounded else _terms(now, before)),
         _row(say("Fewest chips"), memory.min_chips(now.scenario),
              memory.min_chips(before.scenario),
              lambda value: written.quantity("fewest_chips", value)),
@@ -50,13 +56,22 @@ def beside(view: ModelView) -> str:
     return tables.markdown([*head, text.plain(view.origin.name), say("Difference")], rows, "lrrr")
 
 
+def _form(id: str, view: ModelView) -> Callable[[float], str]:
+    """How a measure of the view is written, a bound with its sign."""
+    if id not in _TIMED:
+        return FORMS[id]
+    return lambda value: written.bounded(id, value, view.scenario)
+
+
 def _of(one: measures.Measure, costs: Costs) -> float:
     return float(one.of(costs.scenario))
 
 
-def _row(label: str, now: float, before: float, form: Callable[[float], str]) -> list[str]:
+def _row(
+    label: str, now: float, before: float, form: Callable[[float], str], bounded: bool = False
+) -> list[str]:
     change = "=" if now == before else text.change(now, before)
-    return [label, form(now), form(before), change]
+    return [label, form(now), form(before), "" if bounded else change]
 
 
 def _terms(now: Costs, before: Costs) -> list[list[str]]:
@@ -72,8 +87,3 @@ def _terms(now: Costs, before: Costs) -> list[list[str]]:
         for name in new
         if float(new[name]) or float(old[name])
     ]
-
-
-def unknown(value: float) -> bool:
-    """Whether a measure is not known."""
-    return not math.isfinite(value)

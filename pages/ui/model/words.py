@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calc import compare
+from calc import compare, known
 from calc.design import edits, table
 from calc.words import inside, marked, say
 from pages.ui.model.view import ModelView
@@ -51,7 +51,9 @@ def _effect(view: ModelView) -> str:
         (say("largest batch"), now.largest, before.largest),
         (say("USD per Mtoken"), now.usd, before.usd),
     )
-    moved = [f"{name} {change}" for name, new, old in pairs if (change := text.change(new, old))]
+    # To or from a bound there is no difference.
+    told = pairs if not known.bounded(view.scenario) else pairs[:1] + pairs[2:4]
+    moved = [f"{name} {change}" for name, new, old in told if (change := text.change(new, old))]
     return say(
         "Against {origin}: {moved}.",
         origin=text.plain(view.origin.name),
@@ -61,10 +63,8 @@ def _effect(view: ModelView) -> str:
 
 def why(view: ModelView) -> str:
     """Which terms of the step made it longer or shorter, and what the batch hangs on."""
-    if not view.edited:
-        return ""
     now, before = view.now, view.before
-    if not (math.isfinite(float(now.step.total)) and math.isfinite(float(before.step.total))):
+    if known.bounded(view.scenario) or not math.isfinite(float(now.step.total)):
         return published.taken(view.scenario)
     grown = [
         f"{say(palette.QUANTITIES[name].label)} {_signed(by)}"
