@@ -61,7 +61,7 @@ def stacked(
         **frame, "barmode": "stack", "bargap": 0.35,
         "height": frame["margin"]["t"] + frame["margin"]["b"] + _ROW * len(names),
         "xaxis": {
-            "range": [0, 1.16 * reach], "title": {"text": title, "standoff": 8},
+            "range": [0, 1.26 * reach], "title": {"text": title, "standoff": 8},
             "automargin": False, **kit.ticks(0, reach, False),
         },
         "yaxis": {
