@@ -46,7 +46,7 @@ MEANINGS: dict[str, tuple[str, float | str]] = {
     "arr": ("arrivals", "poisson"), "qps": ("rate", 0.8),
     "req": ("requests", 400), "len": ("lengths", "lognormal"), "cv": ("spread", 1.0),
     "burst": ("burstiness", 2.0), "sys": ("system", 0), "turns": ("turns", 1),
-    "think": ("think", 30.0),
+    "think": ("think", 30.0), "cl": ("clients", 0), "ct": ("pause", 0.0),
     "bon": ("samples", 1), "seed": ("seed", 0), "pol": ("policy", "continuous"),
     "rep": ("replicas", 2), "npre": ("prefill_replicas", 1), "slots": ("slots", 32),
     "win": ("window", 100), "bud": ("budget", 512), "bof": ("budget_of", "replica"),

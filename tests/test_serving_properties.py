@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from strategies import scenarios
 from calc import Scenario, decode, serving
 from calc.serving import Fate, State, deployment
 from calc.serving.batch import Batch
+from calc.serving.chains import Hashes
 from calc.serving.pool import Footprint
 from calc.serving.prefix import SpareBlocks
 from calc.serving.replica import Replica
@@ -37,13 +39,18 @@ def lengths(draw: st.DrawFn) -> Any:
 
 @st.composite
 def traffics(draw: st.DrawFn) -> serving.Traffic:
+    if draw(st.integers(0, 4)) == 0:
+        return serving.closed_loop(
+            draw(st.integers(1, 60)), draw(st.integers(1, 12)), draw(lengths()), draw(lengths()),
+            pause=draw(st.sampled_from([0.0, 0.2])), system=draw(st.sampled_from([0, 20])),
+        )  # fmt: skip
     rate = draw(st.floats(0.1, 1000))
     arrivals: Any = draw(
         st.sampled_from([
             serving.Poisson(rate), serving.Bursty(rate, 3.0), serving.Even(rate), serving.AtOnce()
         ])
     )  # fmt: skip
-    return serving.generate(
+    found = serving.generate(
         draw(st.integers(1, 60)), arrivals, draw(lengths()), draw(lengths()),
         seed=draw(st.integers(0, 100)),
         system=draw(st.sampled_from([0, 0, 7, 100])),
@@ -51,6 +58,16 @@ def traffics(draw: st.DrawFn) -> serving.Traffic:
         turns=draw(st.sampled_from([1, 1, 3])),
         think=0.5,
     )  # fmt: skip
+    if draw(st.booleans()):
+        return found
+    # Blocks of 24 tokens, the first of which requests share.
+    shared = draw(st.integers(0, 4))
+    blocks = [range(-(-prompt // 24)) for prompt in found.prompt.tolist()]
+    ids = (
+        tuple(block if block < shared else 1000 * (row + 1) + block for block in each)
+        for row, each in enumerate(blocks)
+    )
+    return replace(found, hashes=Hashes(24, tuple(ids)))
 
 
 BATCHINGS: list[Any] = [
@@ -150,6 +167,8 @@ def test_conservation(
             kept = serving.Paged()
         run = serving.simulate(s, traffic, policy, memory=kept, relief=relief, prefix=prefix)
         watch.at_the_end()
+    traffic = run.traffic
+    assert (np.diff(traffic.arrival) >= 0).all()
     # Every request ends exactly once.
     assert set(run.fate.tolist()) <= {Fate.FINISHED, Fate.REJECTED}
     assert np.isfinite(run.ended).all()

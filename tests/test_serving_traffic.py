@@ -157,3 +157,35 @@ def test_parts_read_together_take_what_they_take_in_one_piece(fidelity: str, mod
     for size in (64, 4096):
         halves = prompts.together([(0, size), (size, size)])
         assert_allclose(halves, prompts.alone(2 * size), rtol=0.02)
+
+
+@pytest.mark.parametrize("pause", [0.0, 5.0])
+def test_clients_that_wait(pause: float) -> None:
+    """F8.19: N / (response + pause), by Little's law."""
+    traffic = serving.closed_loop(1500, 24, *LENGTHS, pause=pause)
+    for policy in (serving.Continuous(16), serving.ChunkedPrefill(16), serving.Disaggregated(1, 1)):
+        run = serving.simulate(FOUR, traffic, policy)
+        assert run.finished.all()
+        assert run.intervals.running()[1].max() <= 24
+        pair = serving.theory.closed_loop(run)
+        assert_allclose(pair.run, pair.theory, rtol=0.05)
+
+
+def test_as_many_clients_as_slots_keep_them_full() -> None:
+    """Without a pause: each of N reads N prompts and makes G - 1 steps of N."""
+    s = scenario()
+    traffic = serving.closed_loop(600, 32, serving.Constant(1000), serving.Constant(200))
+    figures = serving.summary(serving.simulate(s, traffic, serving.Continuous(32)))
+    clock = serving.Clock(s, 1200, 32)
+    steps = sum(clock.step(np.full(32, 1000 + made)) for made in range(1, 200))
+    assert_allclose(figures.requests, 32 / (32 * clock.prompts.alone(1000) + steps), rtol=0.02)
+    with pytest.raises(serving.ServingError, match="no rate to change"):
+        traffic.at_rate(2.0)
+
+
+def test_clients_fill_no_static_batch() -> None:
+    """Four clients before a batch of eight: it starts with those there are."""
+    traffic = serving.closed_loop(20, 4, serving.Constant(100), serving.Constant(10))
+    run = serving.simulate(FOUR, traffic, serving.Colocated(serving.Static(8), 2))
+    assert run.finished.all()
+    assert len(np.unique(run.traffic.arrival)) > 4

@@ -13,7 +13,7 @@
 
 from calc.serving import knees, queueing, theory, trace
 from calc.serving.arrivals import AtOnce, Bursty, Even, Poisson
-from calc.serving.asked import Setup, requested, setup
+from calc.serving.asked import Setup, client_counts, requested, setup
 from calc.serving.clock import Clock
 from calc.serving.deployment import Colocated, Disaggregated
 from calc.serving.errors import ServingError
@@ -40,7 +40,7 @@ from calc.serving.service import (
 from calc.serving.simulate import LoadPoint, clock_for, load_sweep, simulate
 from calc.serving.task import Fate, State
 from calc.serving.trace import read as read_trace
-from calc.serving.traffic import Traffic, generate
+from calc.serving.traffic import Traffic, closed_loop, generate
 from calc.serving.window import Window
 
 __all__ = [
@@ -86,7 +86,9 @@ __all__ = [
     "Uniform",
     "Window",
     "cdf",
+    "client_counts",
     "clock_for",
+    "closed_loop",
     "find_knee",
     "generate",
     "goodput",

@@ -21,7 +21,7 @@ from calc.serving.pool import Contiguous, Memory, Paged, Recompute, Reject, Reli
 from calc.serving.prefix import HostMemory, PrefixCache, SpareMemory
 from calc.serving.routing import InTurn, LeastRequests, LeastTokens, PrefixAware, Routing
 from calc.serving.service import Limits
-from calc.serving.traffic import Traffic, generate
+from calc.serving.traffic import Traffic, closed_loop, generate
 from calc.words import marked, say
 
 Lengths = lengths.Lengths
@@ -90,6 +90,14 @@ class Asked:
     think: float = optional(Quantity(
         "think", marked("Time between turns"), "s", 30.0, 0.01, 36000,
         marked("From one turn of a session to its next, on average."), whole=False))
+    clients: int = optional(Quantity(
+        "cl", marked("Clients"), "clients", 0, 0, 4096,
+        marked("Each sends its next request when its last is answered, as most benchmarks do "
+               "(max-concurrency); 0: requests come at the arrival rate."))
+    )
+    pause: float = optional(Quantity(
+        "ct", marked("Pause of a client"), "s", 0.0, 0, 36000,
+        marked("From an answer to the client's next request, on average."), whole=False))
     samples: int = optional(Quantity(
         "bon", marked("Samples"), "answers", 1, 1, 64,
         marked("Answers to each prompt; they share its cache.")))
@@ -195,17 +203,39 @@ def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
     """
     asked = Asked(**fields.resolved(FIELDS, values, {}))
     lengths_of = _LENGTHS[asked.lengths]
+    prompt, output = (lengths_of(mean, asked.spread) for mean in (scenario.prompt, scenario.output))
+    if asked.clients:
+        return closed_loop(
+            asked.requests,
+            asked.clients,
+            prompt,
+            output,
+            pause=asked.pause,
+            seed=asked.seed,
+            system=asked.system,
+            samples=asked.samples,
+        )
     return generate(
         asked.requests,
         process(values),
-        lengths_of(scenario.prompt, asked.spread),
-        lengths_of(scenario.output, asked.spread),
+        prompt,
+        output,
         seed=asked.seed,
         system=asked.system,
         samples=asked.samples,
         turns=asked.turns,
         think=asked.think,
     )
+
+
+def client_counts(clients: int) -> tuple[int, ...]:
+    """Numbers of clients to look at around the one asked for: powers of two up to four times it.
+
+    >>> client_counts(24)
+    (1, 2, 4, 8, 16, 24, 32, 64)
+    """
+    powers = {1 << n for n in range((4 * clients).bit_length()) if 1 << n <= 4 * clients}
+    return tuple(sorted({clients, *powers}))
 
 
 def process(values: Mapping[str, Any]) -> arrivals.Arrivals:

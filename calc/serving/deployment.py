@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from calc.scenario import Scenario
 from calc.serving.clock import Clock
+from calc.serving.comers import Comers
 from calc.serving.errors import ServingError, positive, whole
 from calc.serving.fleet import Fleet
 from calc.serving.log import Log, Use
@@ -36,7 +37,7 @@ class Floor:
     relief: Relief
     prefix: PrefixCache | None
     traffic: Traffic
-    tasks: Sequence[Task]
+    comers: Comers
     log: Log
     replicas: list[Replica]
 
@@ -104,7 +105,8 @@ class Colocated:
 
     def serve(self, floor: Floor) -> Iterator[None]:
         key = _session if self.affinity else _request
-        yield from Fleet(floor.open(self.names, self.batching), self.routing, key).run(floor.tasks)
+        fleet = Fleet(floor.open(self.names, self.batching), self.routing, key)
+        yield from fleet.run(floor.comers)
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class Disaggregated:
             if readers.read(task):
                 fleet.send(task)
 
-        yield from fleet.run(floor.tasks, read)
+        yield from fleet.run(floor.comers, read)
 
 
 def _session(task: Task) -> int:

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from calc.serving.comers import Comers
 from calc.serving.replica import Replica
 from calc.serving.routing import Key, Routing
 from calc.serving.task import Task
@@ -38,9 +39,7 @@ class Fleet:
         self._left: Counter[int] = Counter()
         self._now = 0.0
 
-    def run(
-        self, tasks: Sequence[Task], enter: Callable[[Task], None] | None = None
-    ) -> Iterator[None]:
+    def run(self, comers: Comers, enter: Callable[[Task], None] | None = None) -> Iterator[None]:
         """Serve requests, in the order in which they come; yields after every event.
 
         `enter` is told of each as it comes, and may send it later or not at all; without it they
@@ -48,26 +47,23 @@ class Fleet:
         """
         if enter is None and self._blind:
             # So that a batch that waits for more knows when no more will come.
-            self._left.update(map(self._choose, tasks))
+            self._left.update(map(self._choose, comers.foreseen))
         for place in range(len(self._replicas)):
             self._go_on(place)
-        coming = iter(tasks)
-        task = next(coming, None)
         while True:
-            due = self._next_due()
+            due, comes = self._next_due(), comers.at
             sent = self._under_way[0][0] if self._under_way else math.inf
-            if task is not None and task.ready <= min(due, sent):
-                (enter or self._deliver)(task)
-                task = next(coming, None)
-            elif self._under_way and sent <= due:
+            if math.inf > comes <= min(due, sent):
+                (enter or self._deliver)(comers.take())
+            elif math.inf > sent <= due:
                 self._deliver(heapq.heappop(self._under_way)[2])
             elif due < math.inf:
                 self._go_on(heapq.heappop(self._dues)[1])
                 yield
                 continue
-            else:
+            elif comers.over or not self._nudge():
                 return
-            if task is None and not self._under_way:
+            if comers.over and not self._under_way:
                 self._close()
             yield
 
@@ -86,6 +82,16 @@ class Fleet:
         if replica.due != before:
             self._note_due(place)
         self._now = task.ready
+
+    def _nudge(self) -> bool:
+        """All wait for each other: start what waits for more; whether there was anything."""
+        waiting = [place for place, replica in enumerate(self._replicas) if replica.queue]
+        for place in waiting:
+            replica = self._replicas[place]
+            replica.expect_none(self._now)
+            self._go_on(place)
+            replica.expecting = True
+        return bool(waiting)
 
     def _close(self) -> None:
         """No more requests will come."""

@@ -65,6 +65,11 @@ class Knee:
     done: bool = False
 
     @property
+    def rising(self) -> list[Tried]:
+        """All that was tried, by the rates that came."""
+        return sorted(self.tried, key=lambda one: one.realised)
+
+    @property
     def rate(self) -> float:
         """The highest rate known to keep the limits, as it came [request/s]; nan if none does."""
         return self.low.realised if self.low else math.nan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ class Log:
         Tokens that those steps made.
     passes : list of int
         Prompt tokens of every reading of weights that served no decode step.
+    arrived, on_end
+        Of a closed loop: when each request came [s], and what is called with the time of an end.
     asked, found, reread : int
         Prompt tokens of all starts, those found in the prefix cache, and those read once more
         after having been put out.
@@ -52,6 +55,9 @@ class Log:
         self.passes: list[int] = []
         self.slot_steps = self.asked = self.found = self.reread = 0
         self.ends = 0
+        # Of a closed loop: when each came [s], and who is told of ends.
+        self.arrived: dict[int, float] = {}
+        self.on_end: Callable[[float], None] | None = None
 
     def stayed(self, request: int, state: State, start: float, end: float, replica: int) -> None:
         """A request was in one state for a while."""
@@ -66,6 +72,8 @@ class Log:
         self.fate[request] = int(fate)
         self.ended[request] = now
         self.ends += 1
+        if self.on_end:
+            self.on_end(now)
 
 
 class Use:

@@ -75,7 +75,7 @@ class Prompts:
     @cached_property
     def _pairs(self) -> Array:
         """Time of attention over a prompt up to every length [s]."""
-        return self._attention(np.arange(self._longest + 1.0))
+        return np.concatenate([[0.0], self._attention(np.arange(1.0, self._longest + 1.0))])
 
     def _attention(self, lengths: Array) -> Array:
         s = self._scenario

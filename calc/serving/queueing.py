@@ -26,6 +26,17 @@ def in_system(rate: float, time: float) -> float:
     return rate * time
 
 
+def closed_rate(clients: float, response: float, pause: float = 0.0) -> float:
+    """Requests a second of clients that wait for each answer and pause (F8.19).
+
+    .. math:: \\frac{N}{T_\\mathrm{E2E} + Z}
+
+    >>> closed_rate(32, 6.0, 2.0)
+    4.0
+    """
+    return clients / (response + pause)
+
+
 def mean_context(prompt: float, output: ArrayLike) -> float:
     """Cached tokens of a decoding sequence, averaged over time [token] (F8.3).
 

@@ -67,7 +67,7 @@ class Readers:
         log.admitted[request], log.first[request] = start, end
         log.stayed(request, State.WAITING, task.ready, start, where)
         log.stayed(request, State.PREFILL, start, end, where)
-        task.produced, task.latest = 1, end
+        task.produced = 1
         if task.output == 1:
             log.produced[request] = task.width
             log.end(request, Fate.FINISHED, end)
@@ -78,8 +78,8 @@ class Readers:
         )
         self._links[where] = arrived
         log.stayed(request, State.TRANSFER, end, arrived, where)
-        task.ready = task.since = arrived
-        task.fetch = 0.0
+        task.come(arrived)
+        task.latest, task.fetch = end, 0.0
         return True
 
     def _time(self, task: Task, prefixes: NoPrefixes) -> float:

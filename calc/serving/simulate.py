@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calc.scenario import Scenario
 from calc.serving.clock import Clock
+from calc.serving.comers import Clients, Timed
 from calc.serving.deployment import Colocated, Deployment, Floor
 from calc.serving.log import Log
 from calc.serving.policies import Batching
@@ -82,7 +83,8 @@ def simulate(
         clock = clock_for(scenario, traffic, slots)
     log = Log(len(traffic))
     tasks, notices = _tasks(traffic, footprint, kept, slots, log)
-    floor = Floor(clock, footprint, kept, relieved, prefix, traffic, tasks, log, [])
+    comers = Clients(tasks, traffic.loop, log) if traffic.loop else Timed(tasks)
+    floor = Floor(clock, footprint, kept, relieved, prefix, traffic, comers, log, [])
     stopped = _drive(deployment.serve(floor), log, progress, most_events)
     if stopped and stopped == most_events:
         notices.append(
@@ -183,17 +185,21 @@ def _drive(
 def _run(
     scenario: Scenario, deployment: Deployment, floor: Floor, stopped: int, notices: Sequence[str]
 ) -> Run:
-    log = floor.log
+    log, traffic, ended = floor.log, floor.traffic, np.array(floor.log.ended)
+    if traffic.loop:
+        traffic = _came(traffic, log)
+        # Those that cannot be served are turned away when their turn comes.
+        ended = np.maximum(ended, np.where(np.isnan(ended), np.nan, traffic.arrival))
     columns = np.array(log.intervals).reshape(-1, 5).T
     return Run(
         scenario=scenario,
         reader=deployment.reader or scenario,
-        traffic=floor.traffic,
+        traffic=traffic,
         name=deployment.name,
         names=deployment.names,
         admitted=np.array(log.admitted),
         first=np.array(log.first),
-        ended=np.array(log.ended),
+        ended=ended,
         fate=np.array(log.fate),
         preemptions=np.array(log.preemptions),
         produced=np.array(log.produced),
@@ -219,6 +225,15 @@ def _run(
         stopped=bool(stopped),
         notices=tuple(notices),
     )
+
+
+def _came(traffic: Traffic, log: Log) -> Traffic:
+    """The requests of a closed loop at the times at which they came."""
+    arrival = np.zeros(len(traffic))
+    arrival[list(log.arrived)] = list(log.arrived.values())
+    arrival = np.maximum.accumulate(arrival)
+    found = replace(traffic, arrival=arrival, loop=None)
+    return replace(found, rate=found.realised_rate, loop=traffic.loop)
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,11 +70,15 @@ class Task:
         produced: int = 0,
         session: int = 0,
     ) -> None:
-        self.request, self.ready, self.session = request, ready, session
+        self.request, self.session = request, session
         self.prompt, self.output, self.width, self.produced = prompt, output, width, produced
         self.hit = self.read = self.ticket = self.end = self.place = 0
-        self.fetch, self.latest = -1.0, ready
-        self.since, self.state = ready, State.WAITING
+        self.fetch, self.state = -1.0, State.WAITING
+        self.come(ready)
+
+    def come(self, now: float) -> None:
+        """It reaches the service or a replica now [s]."""
+        self.ready = self.since = self.latest = now
 
     @property
     def to_read(self) -> int:

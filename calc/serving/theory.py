@@ -13,6 +13,7 @@ from calc.serving import queueing
 from calc.serving.pool import Memory
 from calc.serving.run import Run
 from calc.serving.task import State
+from calc.serving.window import steady
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,17 @@ def little(run: Run) -> Pair:
     stayed = run.e2e[np.isfinite(run.e2e)]
     mean = float(stayed.mean()) if stayed.size else math.nan
     return Pair(queueing.in_system(len(stayed) / span, mean), there)
+
+
+def closed_loop(run: Run) -> Pair:
+    """Requests each second of clients that wait (F8.19), and as they ended [1/s]."""
+    loop = run.traffic.loop
+    assert loop
+    window = steady(run)
+    stayed = run.e2e[window.came(run) & np.isfinite(run.e2e)]
+    mean = float(stayed.mean()) if stayed.size else math.nan
+    theory = queueing.closed_rate(loop.clients, mean, float(loop.pauses.mean()))
+    return Pair(theory, window.ended(run) / window.time if window.time > 0 else math.nan)
 
 
 def static_slots(run: Run, slots: int) -> Pair:
@@ -120,6 +132,8 @@ def beside(
     `independent` says whether requests come as a Poisson process, which waits are derived for.
     """
     pairs = {"little": little(runs[shown])}
+    if runs[shown].traffic.loop:
+        pairs["closed"] = closed_loop(runs[shown])
     if "static" in runs:
         pairs["static"] = static_slots(runs["static"], slots)
     if "disaggregated" in runs:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calc.serving.arrivals import Arrivals
+from calc.serving.arrivals import Arrivals, AtOnce
 from calc.serving.chains import Hashes
 from calc.serving.errors import ServingError, positive, whole
 from calc.serving.lengths import LONGEST, Lengths
@@ -22,6 +22,17 @@ MOST_REQUESTS = 200_000
 MOST_SAMPLES = 256
 MOST_TOKENS = 1 << 21
 MOST_TURNS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A closed loop: so many `clients`, and the time from an answer to the next request [s].
+
+    `pauses` has one for each request, the time before it.
+    """
+
+    clients: int
+    pauses: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +56,8 @@ class Traffic:
         What prompts share where a trace tells it, in place of sessions.
     samples : int
         Answers generated for each prompt, all of the request's output length (best of n).
+    loop : Loop, optional
+        Clients that send a request when their last is answered: arrivals are known after the run.
     notices : tuple of str
         Sentences about what was changed or left out on the way here.
     understood : tuple of str
@@ -61,6 +74,7 @@ class Traffic:
     system: int = 0
     samples: int = 1
     hashes: Hashes | None = None
+    loop: Loop | None = None
     notices: tuple[str, ...] = ()
     understood: tuple[str, ...] = ()
     recipe: Recipe | None = None
@@ -103,6 +117,7 @@ class Traffic:
             output=self.output[:requests],
             session=self.session[:requests],
             hashes=self.hashes and self.hashes.of(list(range(min(requests, len(self))))),
+            loop=self.loop and replace(self.loop, pauses=self.loop.pauses[:requests]),
         )
 
     @property
@@ -143,6 +158,10 @@ class Traffic:
 
         Their order and lengths stay, and of sessions the time between turns: more of them begin.
         """
+        if self.loop:
+            raise ServingError(
+                say("Clients that wait for their answers have no rate to change, but a number.")
+            )
         if not math.isfinite(self.rate):
             raise ServingError(say("Requests that all come at once have no rate to change."))
         positive(marked("The arrival rate"), rate, marked("requests per second"))
@@ -158,6 +177,51 @@ class Traffic:
             session=self.session[order], rate=rate, recipe=recipe,
             hashes=self.hashes and self.hashes.of(order.tolist()),
         )  # fmt: skip
+
+
+def closed_loop(
+    requests: int,
+    clients: int,
+    prompt: Lengths,
+    output: Lengths,
+    *,
+    pause: float = 0.0,
+    seed: int = 0,
+    system: int = 0,
+    samples: int = 1,
+) -> Traffic:
+    """Requests of clients that wait: the form of most published benchmarks.
+
+    Each sends its first at time 0, after a pause if there is one, and its next a pause after the
+    answer (F8.19).
+
+    Parameters
+    ----------
+    requests : int
+        How many over all clients.
+    clients : int
+        How many requests are under way at a time, or paused.
+    prompt, output
+        How long they are.
+    pause : float
+        Mean time from an answer to the next request [s], exponential.
+    seed, system, samples
+        As in `generate`.
+
+    Raises
+    ------
+    ServingError
+        If a number is out of its range.
+    """
+    whole(marked("The number of clients"), clients, 1, MOST_REQUESTS)
+    if not 0 <= pause < math.inf:
+        raise ServingError(
+            say("The pause of a client is {pause:g} s; it must be 0 or above and finite.",
+                pause=pause)
+        )  # fmt: skip
+    drawn = generate(requests, AtOnce(), prompt, output, seed=seed, system=system, samples=samples)
+    pauses = np.random.default_rng((seed, 1)).exponential(1.0, requests) * pause
+    return replace(drawn, recipe=None, loop=Loop(clients, pauses))
 
 
 def generate(

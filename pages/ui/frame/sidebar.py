@@ -74,7 +74,8 @@ FOLDED: dict[str, Rows] = {
         ("lengths", "spread"),
         ("burstiness", "samples"),
         ("turns", "system"),
-        ("think",),
+        ("think", "clients"),
+        ("pause",),
         ("ttft_limit",),
     ),
     marked("Plan"): (
@@ -129,7 +130,7 @@ TYPED = frozenset(
         "scale_out", "step_overhead", "output", "chunk", "tpot_target",
         "prefix_hit", "kv_block", "price", "power",
         "rate", "requests", "seed", "spread", "burstiness", "samples", "turns", "system",
-        "think",
+        "think", "clients", "pause",
         "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
         "redundant_experts", "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
         "headroom", "most_used", "most_chips",

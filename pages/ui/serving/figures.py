@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from calc import serving
 from calc.serving import Run, Service, State
 from calc.words import marked, say
 from pages.ui.charts import kit
-from pages.ui.serving.simulations import Loads, Outcome, name
+from pages.ui.serving.simulations import Outcome, name
 from pages.ui.writing import palette
 
 Array = NDArray[np.float64]
@@ -185,41 +185,42 @@ def _over_time(series: Mapping[palette.Look, tuple[Array, Any]], title: str) -> 
     return kit.figure(data, layout)
 
 
+# Figures of a policy at rising rates or numbers of clients.
+Curve = Sequence[tuple[float, Service]]
+
+
 def load(
-    loads: Loads, of: Callable[[Service], float], title: str, *, now: float, limit: float = 0.0,
-    log: bool = True,
+    curves: Mapping[str, Curve], of: Callable[[Service], float], title: str, across: str, *,
+    now: float, limit: float = 0.0, rings: Mapping[str, tuple[float, Service]] | None = None,
 ) -> kit.Chart:  # fmt: skip
-    """A figure of each policy against the rate that came, its knee ringed."""
+    """A figure of each policy against the load, on a logarithmic scale where it has a limit."""
     data: list[Dict] = []
     legend = []
-    known = [limit] if limit else []
-    rates = [now]
-    for policy, knee in loads.known.items():
+    log, known, loads = limit > 0, [limit] if limit else [], [now]
+    for policy, curve in curves.items():
         colour, dash = _COLOURS[policy]
         label = name(policy)
-        tried = sorted(knee.tried, key=lambda one: one.realised)
-        values = np.array([of(one.figures) for one in tried])
+        at = np.array([load for load, _ in curve])
+        values = np.array([of(one) for _, one in curve])
         values = np.where(np.isfinite(values), values, np.nan)
         known += [float(value) for value in values if value > 0]
-        rates += [one.realised for one in tried]
+        loads += at.tolist()
         legend.append(kit.key(label, colour, kit.DASH_GLYPHS[dash]))
         data.append({
-            "type": "scatter", "mode": "lines+markers", "name": label,
-            "x": np.array([one.realised for one in tried]), "y": values,
+            "type": "scatter", "mode": "lines+markers", "name": label, "x": at, "y": values,
             "line": {"color": colour, "dash": dash, "width": 2.5}, "marker": {"size": 5},
-            "hovertemplate": kit.hovered(
-                label, say("{n} requests/s", n="%{x:.3~r}"), "%{y:.3~r}"
-            ),
+            "hovertemplate": kit.hovered(label, "%{x:.3~r}", "%{y:.3~r}"),
         })  # fmt: skip
-        if not log and knee.low:
+        if rings and policy in rings and not log:
+            ring, figures = rings[policy]
             data.append({
                 "type": "scatter", "mode": "markers", "name": label, "hoverinfo": "skip",
-                "cliponaxis": False, "x": [knee.rate], "y": [of(knee.low.figures)],
+                "cliponaxis": False, "x": [ring], "y": [of(figures)],
                 "marker": {"size": 13, "color": "rgba(0,0,0,0)",
                            "line": {"color": colour, "width": 2.5}},
             })  # fmt: skip
     low, high = (min(known), max(known)) if known else (0.1, 1.0)
-    first, last = min(rates), max(rates)
+    first, last = min(loads), max(loads)
     rows = kit.wrapped(legend)
     shapes = [kit.legend(*rows), kit.rule("x", now, "dot")]
     if limit:
@@ -229,7 +230,7 @@ def load(
         **kit.frame(62, legend_rows=len(rows)),
         "xaxis": {
             "type": "log", "range": [math.log10(first) - 0.03, math.log10(last) + 0.03],
-            "title": {"text": say("Arrival rate (requests/s)"), "standoff": 8},
+            "title": {"text": across, "standoff": 8},
             "automargin": False, **kit.ticks(first, last, True),
         },
         "yaxis": {

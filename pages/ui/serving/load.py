@@ -1,4 +1,4 @@
-"""The load sweep of the Serving page: percentiles and goodput against the arrival rate."""
+"""The Load tab: figures against the arrival rate, or against the number of clients that wait."""
 
 from __future__ import annotations
 
@@ -12,27 +12,38 @@ from calc.serving import Service
 from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.serving import figures, simulations, words
-from pages.ui.serving.simulations import Simulated
+from pages.ui.serving.simulations import Crowds, Loads, Simulated
 from pages.ui.writing import text
+
+# A figure, its title, its limit, and what the chart shows.
+Charts = Mapping[str, tuple[Callable[[Service], float], str, float, str]]
 
 
 def tab(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> bool:
     """Draw what is known of the sweep; whether there is more to come."""
+    if simulated.traffic.loop:
+        return _clients(simulations.crowds(scenario, values, simulated), simulated)
     try:
         loads = simulations.loads(scenario, values, simulated)
     except serving.ServingError as error:
         st.markdown(text.plain(str(error)))
         return False
-    if loads.done < 1:
-        tried = sum(len(knee.tried) for knee in loads.known.values())
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.progress(loads.done, say("Rates simulated: {n:,}", n=tried))
-            st.button(
-                say("Go on") if loads.stopped else say("Stop"), key="load-stop", on_click=loads.stop
-            )
-    limits, now = simulated.setup.limits, simulated.traffic.realised_rate
+    return _rates(loads, simulated)
+
+
+def _rates(loads: Loads, simulated: Simulated) -> bool:
+    """Other arrival rates, and the highest that keeps the limits."""
+    limits = simulated.setup.limits
+    _bar(loads, sum(len(knee.tried) for knee in loads.known.values()))
     st.markdown(words.knees(loads, limits))
-    charts: Mapping[str, tuple[Callable[[Service], float], str, float, str]] = {
+    curves = {
+        policy: [(one.realised, one.figures) for one in knee.rising]
+        for policy, knee in loads.known.items()
+    }
+    rings = {
+        policy: (knee.rate, knee.low.figures) for policy, knee in loads.known.items() if knee.low
+    }
+    charts: Charts = {
         "ttft": (
             lambda one: one.ttft.percentiles[99], say("p99 TTFT (s)"), limits.ttft,
             say("p99 of the time to first token against the arrival rate."),
@@ -46,13 +57,8 @@ def tab(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> 
             say("Goodput against the arrival rate."),
         ),
     }  # fmt: skip
-    with st.grid(len(charts), min_column_width=300):
-        for name, (of, title, limit, alt) in charts.items():
-            kit.show(
-                figures.load(loads, of, title, now=now, limit=limit, log=limit > 0),
-                key=f"load-{name}",
-                alt=alt,
-            )
+    now = simulated.traffic.realised_rate
+    _draw(charts, curves, say("Arrival rate (requests/s)"), now, rings)
     st.caption(
         say(
             "Each rate is simulated with 800 requests and more, up to {n:,}, until the share of "
@@ -63,3 +69,63 @@ def tab(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> 
         )
     )
     return loads.done < 1 and not loads.stopped
+
+
+def _clients(crowds: Crowds, simulated: Simulated) -> bool:
+    """Other numbers of clients."""
+    limits = simulated.setup.limits
+    _bar(crowds, sum(map(len, crowds.figures.values())))
+    charts: Charts = {
+        "throughput": (
+            lambda one: one.throughput, say("Token/s"), 0.0,
+            say("Tokens each second against the number of clients."),
+        ),
+        "ttft": (
+            lambda one: one.ttft.mean, say("Mean TTFT (s)"), limits.ttft,
+            say("Mean time to first token against the number of clients."),
+        ),
+        "tpot": (
+            lambda one: one.tpot.mean, say("Mean TPOT (s)"), limits.tpot,
+            say("Mean time per output token against the number of clients."),
+        ),
+    }  # fmt: skip
+    curves = {
+        policy: list(zip(map(float, crowds.counts), known, strict=False))
+        for policy, known in crowds.figures.items()
+    }
+    assert simulated.traffic.loop
+    _draw(charts, curves, say("Clients"), float(simulated.traffic.loop.clients), {})
+    st.caption(
+        say(
+            "As many requests for each number of clients, who send the next when the last is "
+            "answered: throughput is clients over the time from one request of a client to its "
+            "next (F8.19). Drawn are the policy shown and those that do best."
+        )
+    )
+    return crowds.done < 1 and not crowds.stopped
+
+
+def _bar(sweep: Loads | Crowds, tried: int) -> None:
+    """How far a sweep is, and a way to stop it."""
+    if sweep.done == 1:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(sweep.done, say("Loads simulated: {n:,}", n=tried))
+        label = say("Go on") if sweep.stopped else say("Stop")
+        st.button(label, key="load-stop", on_click=sweep.stop)
+
+
+def _draw(
+    charts: Charts,
+    curves: Mapping[str, figures.Curve],
+    across: str,
+    now: float,
+    rings: Mapping[str, tuple[float, Service]],
+) -> None:
+    with st.grid(len(charts), min_column_width=300):
+        for name, (of, title, limit, alt) in charts.items():
+            kit.show(
+                figures.load(curves, of, title, across, now=now, limit=limit, rings=rings),
+                key=f"load-{name}",
+                alt=alt,
+            )

@@ -33,7 +33,7 @@ _LONG = 10_000
 _VERY_LONG = 50_000
 # Of one simulation; 20,000 requests with prompts of a few chunks take fewer.
 _MOST_EVENTS = 200_000
-_KEPT, _SWEEP = "_service", "_load"
+_KEPT, _SWEEP, _CROWDS = "_service", "_load", "_crowds"
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,12 @@ def later(
 
 def _begun(of: Any, scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -> _Found:
     """Nothing simulated yet."""
-    independent = trace is None and values["arrivals"] == "poisson" and values["turns"] == 1
+    independent = (
+        trace is None
+        and values["arrivals"] == "poisson"
+        and values["turns"] == 1
+        and not values["clients"]
+    )
     traffic = trace or serving.requested(values, scenario)
     return _Found(of, traffic, serving.setup(values, scenario), independent)
 
@@ -291,6 +296,47 @@ def _search(scenario: Scenario, simulated: Simulated, policy: str) -> Iterator[K
         )  # fmt: skip
 
     return serving.find_knee(run, simulated.traffic, setup.limits)
+
+
+@dataclass
+class Crowds:
+    """Figures of each policy by the number of clients, as far as they are known."""
+
+    of: Any
+    counts: tuple[int, ...]
+    figures: dict[str, list[Service]]
+    stopped: bool = False
+
+    @property
+    def done(self) -> float:
+        """Share of the numbers that are known."""
+        return min(map(len, self.figures.values()), default=0) / len(self.counts)
+
+    def stop(self) -> None:
+        """Go no further, or go on."""
+        self.stopped = not self.stopped
+
+
+def crowds(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> Crowds:
+    """The sweep over numbers of clients, one further at each call until it is over or stopped."""
+    of = _asked(scenario, values, simulated.traffic)
+    kept: Crowds | None = st.session_state.get(_CROWDS)
+    if kept is None or kept.of != of:
+        counts = serving.client_counts(values["clients"])
+        kept = Crowds(of, counts, {id: [] for id in _best(simulated)})
+        st.session_state[_CROWDS] = kept
+    if kept.stopped or kept.done == 1:
+        return kept
+    clients = kept.counts[round(kept.done * len(kept.counts))]
+    traffic, setup = serving.requested({**values, "clients": clients}, scenario), simulated.setup
+    clock = _clock(scenario, traffic, setup)
+    for policy, known in kept.figures.items():
+        run = serving.simulate(
+            scenario, traffic, setup.deployments[policy], memory=setup.memory,
+            relief=setup.relief, prefix=setup.prefix, clock=clock,
+        )  # fmt: skip
+        known.append(serving.summary(run, setup.limits))
+    return kept
 
 
 def _best(simulated: Simulated) -> list[str]:

@@ -159,6 +159,7 @@ def percentiles(figures: Service) -> dict[str, list[str]]:
 # Each quantity that theory knows, and how it is written.
 _PAIRS: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "little": (marked("Requests in the system, λ · E2E (Little)"), text.significant),
+    "closed": (marked("Requests each second of clients, N / (E2E + pause)"), text.significant),
     "static": (marked("Slots used by a static batch, mean over longest"), text.percent),
     "wait": (marked("Mean wait for a replica that only reads prompts, M/G/1"), seconds),
     "servers": (marked("Prefill : decode, T_prefill · B / (T_step · G)"), text.ratio),
