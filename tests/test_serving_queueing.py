@@ -71,11 +71,12 @@ def test_dynamic_batches() -> None:
 
 
 # F8.4: prompts alone, Poisson arrivals, one replica.
-@pytest.mark.parametrize("load", [0.5, 0.8])
-def test_prompts_wait_as_in_a_queue(load: float) -> None:
+# The fuller the queue, the longer it remembers.
+@pytest.mark.parametrize(("load", "requests"), [(0.5, 25_000), (0.8, 100_000)])
+def test_prompts_wait_as_in_a_queue(load: float, requests: int) -> None:
     s = scenario()
     time = float(prefill.prompt_time(s, 1000, 0).total)
-    traffic = constant(100_000, serving.Poisson(load / time), 1000, 1, seed=2)
+    traffic = constant(requests, serving.Poisson(load / time), 1000, 1, seed=2)
     run = serving.simulate(s, traffic, serving.Continuous(64))
     wait = float((run.admitted - traffic.arrival).mean())
     assert_allclose(wait, queueing.wait_md1(load / time, time), rtol=0.05)
@@ -139,7 +140,7 @@ def test_the_best_split_of_pools(slots: int, output: int) -> None:
         pools = serving.Disaggregated(
             readers, 8 - readers, 1e12, batching=serving.Continuous(slots)
         )
-        run = serving.simulate(s, constant(3000, serving.AtOnce(), 2000, output), pools)
+        run = serving.simulate(s, constant(1000, serving.AtOnce(), 2000, output), pools)
         rates[readers] = serving.summary(run).requests
     step = float(decode.step_time(s, batch=slots, context=2000 + output / 2).total)
     time = float(prefill.prompt_time(s, 2000, 0).total)

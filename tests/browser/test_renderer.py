@@ -45,8 +45,13 @@ def ranges(tab: Page) -> list[list[float]]:
 
 
 def zoom(tab: Page) -> None:
+    # A chart that is drawn anew lets go of a drag.
+    tab.wait_for_selector(IDLE)
+    next_frame(tab)
     before = ranges(tab)
-    box = tab.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
+    area = tab.locator(".js-plotly-plot .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
     assert box
     tab.mouse.move(box["x"] + 100, box["y"] + 60)
     tab.mouse.down()
