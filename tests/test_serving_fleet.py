@@ -15,10 +15,11 @@ from scenarios import constant, scenario
 
 from calc import cost, memory, prefill, serving
 from calc.serving import ServingError, queueing
+from calc.serving.routing import Routing
 
 # One sequence at a time.
 ONE = serving.Continuous(1)
-ROUTINGS: list[serving.Routing] = [
+ROUTINGS: list[Routing] = [
     serving.InTurn(), serving.LeastRequests(), serving.LeastTokens(), serving.PrefixAware()
 ]  # fmt: skip
 
