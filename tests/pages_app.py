@@ -77,7 +77,10 @@ SHEET = """
 import streamlit as st
 from pages_app import PAGES, asked
 from pages.ui.frame import draw, session
+from pages.ui.frame.page import ROOT
 
+# What links between pages look for.
+st.navigation([st.Page(ROOT / "pages" / f"{name}.py") for name in PAGES], position="hidden")
 lent = session.Lent(asked(**st.query_params.to_dict()), ())
 with session.lending(lent):
     draw.page(PAGES[st.session_state.page])

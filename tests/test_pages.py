@@ -199,7 +199,7 @@ def test_sharding_page_numbers() -> None:
     assert shown["Matmul: weights"] == "17.9 µs"
     assert shown["Matmul: FLOPs"] == "4.77 µs"
     assert shown["Matmul: links"] == "11.7 µs"
-    assert shown["Links pass compute"] == "13.1"
+    assert shown["TP limit vs. compute"] == "13.1"
 
 
 def test_capacity_page_numbers() -> None:
