@@ -150,6 +150,7 @@ class Fit:
     throughput_per_chip: float
     usd_per_million_tokens: float
     bounded: bool = False
+    scenario: Scenario | None = None
 
 
 def fits(scenario: Scenario, chips: Mapping[str, Chip]) -> list[Fit]:
@@ -174,6 +175,7 @@ def _fit(s: Scenario) -> Fit:
         float(step.throughput_per_chip),
         float(cost.per_million_tokens(there, step)),
         known.bounded(there),
+        there,
     )
 
 

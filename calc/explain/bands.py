@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from calc import calibration, known
 from calc.explain.bounds import BOUNDS, LEAST
 from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
 
 # Of a decode step, and of a prompt that is read alone, at least in part.
 DECODE, PROMPT = "", "prompt"
@@ -34,6 +39,19 @@ def band(id: str, scenario: Scenario) -> calibration.Range | None:
     return calibration.band(scenario, PHASES[id] or None)
 
 
+def edges(
+    scenario: Scenario, batch: ArrayLike | None = None, chips: ArrayLike | None = None
+) -> tuple[Array, Array] | None:
+    """What times of decode steps are multiplied by for both ends of their bands.
+
+    As `calibration.edges`; None where nothing may be claimed of any of them.
+    """
+    if known.bounded(scenario):
+        return None
+    low, high = calibration.edges(scenario, batch, chips)
+    return (low, high) if np.isfinite(low).any() else None
+
+
 def usual(
     id: str,
     value: float,
@@ -45,11 +63,10 @@ def usual(
 
     It is of the scenario's step, or of another `batch` or number of `chips` of a stage.
     """
-    if id not in PHASES or PHASES[id] != DECODE or known.bounded(scenario):
+    ends = edges(scenario, batch, chips) if PHASES.get(id) == DECODE else None
+    if ends is None or not math.isfinite(value):
         return None
-    low, high = (float(end) for end in calibration.edges(scenario, batch, chips))
-    if not math.isfinite(value * low):
-        return None
+    low, high = (float(end) for end in ends)
     return (value * low, value * high) if BOUNDS[id] == LEAST else (value / high, value / low)
 
 

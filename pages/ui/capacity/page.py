@@ -54,16 +54,15 @@ def charts(view: CapacityView) -> None:
 def topologies(view: CapacityView) -> None:
     """The smallest slices, and their doubles."""
     st.table(tables.topologies(view.scenario, view.topologies), hide_index=True)
-    st.caption(
-        say(
-            "Each slice filled with sequences of {context:,} tokens. A request reads {prompt:,} "
-            "tokens and generates {output:,}, and the same chips do both. Doubled: the next slice "
-            "with at least twice the chips.",
-            context=view.scenario.context,
-            prompt=view.scenario.prompt,
-            output=view.scenario.output,
-        )
+    filled = say(
+        "Each slice filled with sequences of {context:,} tokens. A request reads {prompt:,} "
+        "tokens and generates {output:,}, and the same chips do both. Doubled: the next slice "
+        "with at least twice the chips.",
+        context=view.scenario.context,
+        prompt=view.scenario.prompt,
+        output=view.scenario.output,
     )
+    st.caption(text.sentences(filled, *tables.basis(view.scenario)))
 
 
 def every_chip(view: CapacityView) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
-from calc import Scenario, capacity
+from calc import Scenario, calibration, capacity
 from calc.words import say
 from pages.ui.writing import published, sortable, tables, text, written
 from presets import chips, formats
@@ -63,9 +64,23 @@ def _cells(s: Scenario, found: capacity.Topology) -> list[str]:
         text.count(found.n_chips),
         *made,
         written.batches(s, found.sequences),
-        published.seconds(s, found.step_time) if found.sequences else "–",
+        _step(s, found) if found.sequences else "–",
         text.si(found.free, "B"),
     ]
+
+
+def basis(scenario: Scenario) -> list[str]:
+    """What the ranges in brackets stand on: slices that are full decode a batch."""
+    several = replace(scenario, batch=2)
+    return [] if calibration.no_class(scenario) else written.basis(several, ["step_time"])
+
+
+def _step(s: Scenario, found: capacity.Topology) -> str:
+    """Its time, and between what it usually lies."""
+    batch, chips = found.sequences, found.n_chips
+    usual = written.ranged("step_time", found.step_time, s, batch=batch, chips=chips)
+    time = published.seconds(s, found.step_time)
+    return f"{time} ({usual})" if usual else time
 
 
 def every_chip(scenario: Scenario) -> None:
@@ -84,6 +99,7 @@ def every_chip(scenario: Scenario) -> None:
             say("Chips"): [fit.n_chips for fit in known],
             say("Largest batch"): sortable.batches(scenario, [fit.max_batch for fit in known]),
             say("Step (ms)"): [sortable.known(1e3 * fit.step_time) for fit in known],
+            **_usual(known),
             say("Token/s per chip"): [sortable.known(fit.throughput_per_chip) for fit in known],
             say("USD / Mtok"): [sortable.known(fit.usd_per_million_tokens) for fit in known],
             **bounds,
@@ -102,3 +118,12 @@ def every_chip(scenario: Scenario) -> None:
     left = [fit.chip.name for fit in found if not fit.n_chips]
     if left:
         st.caption(text.plain(say("No slice holds it: {chips}.", chips=text.listed(left))))
+
+
+def _usual(fits: Sequence[capacity.Fit]) -> dict[str, list[str]]:
+    """A column of where the steps of chips usually lie, each by its own class; none without any."""
+    told = [
+        written.span("step_time", fit.step_time, fit.scenario) if fit.scenario else ""
+        for fit in fits
+    ]
+    return {say("Usually"): told} if any(told) else {}

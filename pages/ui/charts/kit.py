@@ -23,6 +23,7 @@ from pages.ui.charts import renderer
 from pages.ui.writing import palette, text
 
 Dict = dict[str, Any]
+Array = NDArray[np.float64]
 
 MILLI = 1e3
 FONT_SIZE = 12.5
@@ -123,6 +124,24 @@ def legend(*rows: list[str]) -> Dict:
     """
     words = "<br>".join("   ".join(row) for row in rows if row)
     return {"name": "legend", **box(0, 1, 1.02, 1.1, label=words, align="bottom left")}
+
+
+def area(low: tuple[Array, Array], high: tuple[Array, Array]) -> Dict:
+    """Where eight in ten lie: between two curves, each x and y, as far as both are known."""
+    known = np.isfinite(low[1]) & np.isfinite(high[1])
+    x, y = (
+        np.concatenate([one[known], other[known][::-1]])
+        for one, other in zip(low, high, strict=True)
+    )
+    return {
+        "type": "scatter", "mode": "lines", "name": say("usual range"), "x": x, "y": y,
+        "fill": "toself", "fillcolor": palette.BAND, "line": {"width": 0}, "hoverinfo": "skip",
+    }  # fmt: skip
+
+
+def area_key() -> str:
+    """Its entry in a legend."""
+    return key(say("usual range"), palette.BAND_KEY, "■")
 
 
 def hovered(*lines: str, beside: str = "") -> str:

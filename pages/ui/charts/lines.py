@@ -16,6 +16,8 @@ from pages.ui.writing import palette, text
 
 Array = NDArray[np.float64]
 Line = tuple[Array, palette.Look]
+# Two curves, each x and y.
+Around = tuple[tuple[Array, Array], tuple[Array, Array]]
 
 TOTAL = palette.Look(marked("total"), palette.INK)
 BOUND = palette.Look(marked("bound"), palette.INK, "dash")
@@ -31,6 +33,7 @@ def chart(
     now: tuple[float, float, str] | None = None,
     rules: Sequence[tuple[str, float, str]] = (),
     x_ticks: Mapping[float, str] | None = None,
+    around: Around | None = None,
     log_y: bool = True,
     decades: float = 4.0,
 ) -> kit.Chart:
@@ -50,6 +53,8 @@ def chart(
         Lines across: axis, place, label.
     x_ticks : mapping, optional
         Where the x axis is labelled; 1, 2, 5 steps otherwise.
+    around : tuple, optional
+        The band of the first line.
     decades : float
         How far below the largest value a logarithmic axis may reach.
     """
@@ -57,6 +62,10 @@ def chart(
     names = list(lines)
     known = x[np.isfinite(x)]
     start, end = (float(known[0]), float(known[-1])) if known.size else (1.0, 10.0)
+    area = kit.area(*around) if around else None
+    if area and area["x"].size:
+        data.append(area)
+        start, end = min(start, float(area["x"].min())), max(end, float(area["x"].max()))
     for name in [*names[1:], names[0]]:
         values, look = lines[name]
         if log_y:
@@ -79,8 +88,11 @@ def chart(
     legend = [
         kit.key(name, look.colour, kit.DASH_GLYPHS[look.dash]) for name, (_, look) in lines.items()
     ]
-    rows = kit.wrapped(legend)
     seen = [values for values, _ in lines.values()]
+    if area and area["x"].size:
+        legend.append(kit.area_key())
+        seen.append(area["y"])
+    rows = kit.wrapped(legend)
     if now is not None:
         seen.append(np.array([now[1]], dtype=float))
     extent, low, high = _extent(seen, rules, log_y, decades)

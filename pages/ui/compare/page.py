@@ -51,7 +51,7 @@ def verdict(view: CompareView) -> str:
 def head(view: CompareView) -> None:
     """What of the pins could not be used, and the answer."""
     draw.notes(view.problems)
-    st.markdown(verdict(view))
+    draw.head(verdict(view), words.noted(view.contenders))
 
 
 def _frontiers(view: CompareView, rings: list[frontiers.Ring]) -> Shown:

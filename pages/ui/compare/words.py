@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from calc import compare, decode, known, link
+from calc import calibration, compare, decode, known, link
 from calc.compare import Point
 from calc.explain import EXPLANATIONS
 from calc.fields import Quantity
@@ -59,7 +59,27 @@ def measures(
             else _beside(one.id, own[one.id], base[one.id])
             for one in compare.MEASURES
         ]
+    for one in compare.MEASURES:
+        usual = [
+            written.ranged(one.id, own[one.id], contender.scenario)
+            for contender, own in zip(contenders, figures, strict=True)
+        ]
+        if any(usual):
+            figure = say("{figure}, usually", figure=say(EXPLANATIONS[one.id].title))
+            for column, cell in zip(columns.values(), [figure, *usual], strict=True):
+                column.append(cell)
     return columns
+
+
+def noted(contenders: Sequence[Contender]) -> list[str]:
+    """What the usual ranges of contenders stand on, or why they have none, each once.
+
+    That the first has no class stands under the title.
+    """
+    ids = [one.id for one in compare.MEASURES]
+    found = [note for one in contenders for note in written.basis(one.scenario, ids)]
+    said = text.plain(calibration.no_class(contenders[0].scenario))
+    return [note for note in dict.fromkeys(found) if note != said]
 
 
 def _beside(id: str, value: float, base: float) -> str:
@@ -129,7 +149,8 @@ def _one_leads(contenders: Sequence[Contender], figures: Sequence[Mapping[str, f
     return say(
         "**{name}** is fastest ({time}), yields most per chip and is cheapest; step time of the "
         "others: {others}",
-        name=_name(contenders, best), time=text.si(time, "s"), others=text.listed(others),
+        name=_name(contenders, best), others=text.listed(others),
+        time=written.told("step_time", time, contenders[best].scenario),
     )  # fmt: skip
 
 
@@ -170,7 +191,7 @@ def _each_leads(
         said.append(
             (shared if len(leading) > 1 else alone).format(
                 names=text.listed(f"**{_name(contenders, i)}**" for i in leading),
-                value=written.quantity(id, best),
+                value=written.told(id, best, contenders[leading[0]].scenario),
                 change=beside,
             )
         )

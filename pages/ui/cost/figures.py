@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import Scenario, cost, decode
+from calc.explain import bands
 from calc.words import marked, say
 from pages.ui.charts import kit, lines
 from pages.ui.writing import palette, text
@@ -14,6 +15,16 @@ Array = NDArray[np.float64]
 
 _USD = palette.Look(marked("fits in memory"), palette.INK)
 _BEYOND = palette.Look(marked("does not fit"), palette.INK, "dot")
+
+
+def _around(
+    latency: Array, values: Array, edges: tuple[Array, Array] | None, *, money: bool
+) -> lines.Around | None:
+    """The curve with steps as short and as long as they usually are: prices go with them."""
+    if edges is None:
+        return None
+    low, high = ((latency * edge, values * edge if money else values / edge) for edge in edges)
+    return low, high
 
 
 def frontier(scenario: Scenario, batch: Array, largest: int, *, money: bool) -> kit.Chart:
@@ -41,5 +52,6 @@ def frontier(scenario: Scenario, batch: Array, largest: int, *, money: bool) -> 
             here,
             text.usd(here) if money else text.rate(here),
         ),
+        around=_around(latency, values, bands.edges(scenario, batch), money=money),
         decades=3.0,
     )

@@ -6,7 +6,7 @@ import math
 
 from calc import Scenario, cost, decode, metrics
 from calc.words import say
-from pages.ui.writing import published, tables, text
+from pages.ui.writing import published, tables, text, written
 
 
 def measures(scenario: Scenario, step: decode.StepTime, reading: float) -> str:
@@ -15,20 +15,21 @@ def measures(scenario: Scenario, step: decode.StepTime, reading: float) -> str:
     price, watts = cost.price(s), cost.power(s)
     rows = [
         ["TTFT", published.seconds(s, reading), say("prompt time; nothing waits in a queue here")],
-        ["TPOT", published.seconds(s, tpot), say("time of a decode step: gaps between tokens")],
+        ["TPOT", written.cell("step_time", tpot, s),
+         say("time of a decode step: gaps between tokens")],
         [say("E2E, gaps"), published.seconds(s, metrics.end_to_end(reading, tpot, s.output)),
          say("TTFT + TPOT × (output − 1), as most engines report")],
         [say("E2E, tokens"),
          published.seconds(s, metrics.end_to_end(reading, tpot, s.output, per_token=True)),
          say("TTFT + TPOT × output, the other convention")],
-        ["MBU", published.upper(s, float(metrics.mbu(s, step)), text.percent),
+        ["MBU", written.cell("mbu", float(metrics.mbu(s, step)), s),
          say("weights and cache that must move, over what memory could move")],
-        ["MFU", published.upper(s, float(metrics.mfu(s, step)), text.percent),
+        ["MFU", written.cell("mfu", float(metrics.mfu(s, step)), s),
          say("2 FLOP per active parameter and token over the dense peak, attention left out")],
         [say("FLOP per USD"), text.si(cost.flops_per_usd(price, s.chip, s.compute_format), "FLOP"),
          say("dense peak, 3,600 s over the hourly price")],
         [say("Token per joule"),
-         published.upper(s, float(cost.tokens_per_joule(s, step)), text.significant),
+         written.cell("tokens_per_joule", float(cost.tokens_per_joule(s, step)), s),
          say("at {power} a chip", power=text.si(watts, "W")) if math.isfinite(watts)
          else say("power not published")],
         [say("Energy of a chip in a year"), text.energy(cost.kilowatt_hours_per_year(watts)),

@@ -16,6 +16,9 @@ from pages.ui.charts.kit import MILLI, Chart
 from pages.ui.writing import palette, text
 
 Dict = dict[str, Any]
+Array = NDArray[np.float64]
+# What times are multiplied by for the ends of their bands; nan where they have none.
+Edges = tuple[Array, Array]
 
 _HEIGHT = 452
 _PLOT_DOMAIN = [0.27, 1.0]
@@ -58,6 +61,7 @@ def step_time(
     current: StepTime,
     *,
     bound: StepTime | None,
+    usual: Edges | None,
     compute_bound_from: float,
     max_batch: int,
     log: bool,
@@ -65,8 +69,8 @@ def step_time(
 ) -> Chart:
     """Step time against batch, with the compute-bound and the does-not-fit regions shaded.
 
-    `bound` is the same at the textbook bound, drawn as a thin dashed line. `bounded` says that
-    every time is only the least that it can be.
+    `bound` is the same at the textbook bound, drawn as a thin dashed line; `usual` gives the area
+    around the step. `bounded` says that every time is only the least that it can be.
     """
     batch, upper, ink = step.batch, float(step.batch[-1]), palette.INK
     charged = step.charged()
@@ -106,7 +110,10 @@ def step_time(
             say("batch {n}", n="%{x:,.0f}"), f"<b>{whole} %{{customdata[0]:.3~r}} ms</b>", *spelled
         ),
     })  # fmt: skip
-    extent, low, high = _range([step.total * MILLI, *terms.values()], log)
+    around = [MILLI * step.total * edge for edge in usual or ()]
+    if usual:
+        lines.insert(0, kit.area((batch, around[0]), (batch, around[1])))
+    extent, low, high = _range([step.total * MILLI, *terms.values(), *around], log)
     if log:
         # A thin term may start decades below the step; three decades under the top are enough.
         extent[0] = max(extent[0], extent[1] - 3.2)
@@ -137,6 +144,8 @@ def step_time(
     ]
     if bound is not None:
         names.append(kit.key(say("bound"), ink, "╍╍"))
+    if usual:
+        names.append(kit.area_key())
     rows = kit.wrapped([*names, *regions], 56)
     parts = {name: float(term) for name, term in current.charged().items()}
     layout = _layout(
@@ -170,11 +179,15 @@ def frontier(
     ledger: Ledger,
     *,
     bound: Frontier | None,
+    usual: Edges | None,
     max_batch: int,
     log: bool,
     bounded: bool = False,
 ) -> Chart:
-    """Throughput per chip against latency per token, batch running along the curve from 1."""
+    """Throughput per chip against latency per token, batch running along the curve from 1.
+
+    `bound` is the same at the textbook bound; `usual` gives the area around the curve.
+    """
     ink = palette.INK
     latency, per_chip = curve.latency * MILLI, curve.throughput_per_chip
     hover = kit.hovered(
@@ -185,7 +198,8 @@ def frontier(
     # The dashed part starts at the last batch that fits, so that the curve has no gap.
     beyond = ~curve.fits
     beyond[:-1] |= ~curve.fits[1:]
-    lines: list[Dict] = []
+    around = [(latency * edge, per_chip / edge) for edge in usual or ()]
+    lines: list[Dict] = [kit.area(around[0], around[1])] if around else []
     for part, dash in ((curve.fits, "solid"), (beyond, "dot")):
         lines.append({
             "type": "scatter", "mode": "lines", "x": latency[part], "y": per_chip[part],
@@ -211,8 +225,10 @@ def frontier(
         )
     )
     both = [curve] if bound is None else [curve, bound]
-    xrange, xlow, xhigh = _range([c.latency * MILLI for c in both], log)
-    yrange, ylow, yhigh = _range([c.throughput_per_chip for c in both], log)
+    xrange, xlow, xhigh = _range([*(c.latency * MILLI for c in both), *(x for x, _ in around)], log)
+    yrange, ylow, yhigh = _range(
+        [*(c.throughput_per_chip for c in both), *(y for _, y in around)], log
+    )
     yrange[1] += 0.06 if log else 0.06 * yrange[1]
     yrange[0] -= 0.08 if log else 0.0
     parts = ledger.parts()
@@ -221,6 +237,8 @@ def frontier(
         row.append(kit.key(_misfit(max_batch), ink, "┅┅"))
     if bound is not None:
         row.append(kit.key(say("bound"), ink, "╍╍"))
+    if around:
+        row.append(kit.area_key())
     layout = _layout(
         kit.axis(
             say("Time per output token, at least (ms)")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calc import Scenario, cost, decode, known, memory, reached, roofline
 from calc.decode import Frontier, StepTime
+from calc.explain import bands
 from calc.measured import Row, near
 from calc.memory import Ledger
 from calc.scenario import FIELDS
@@ -110,6 +111,7 @@ class DecodeView(View):
             self.sweep.step,
             self.step,
             bound=self.sweep.bound,
+            usual=bands.edges(self.scenario, self.sweep.step.batch),
             compute_bound_from=self.crossing,
             max_batch=self.largest,
             log=self.log,
@@ -121,11 +123,13 @@ class DecodeView(View):
     def frontier_chart(self) -> kit.Chart:
         """Throughput against latency."""
         bound = self.sweep.bound
+        curve = self.smooth(Frontier.of(self.sweep.step, self.largest))
         drawn = figures.frontier(
-            self.smooth(Frontier.of(self.sweep.step, self.largest)),
+            curve,
             self.step,
             self.ledger,
             bound=Frontier.of(bound, self.largest) if bound else None,
+            usual=bands.edges(self.scenario, curve.batch),
             max_batch=self.largest,
             log=self.log,
             bounded=known.bounded(self.scenario),

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from calc import Scenario, calibration
-from calc.explain import EXPLANATIONS, bands
+from calc.explain import EXPLANATIONS
 from calc.words import say
 from pages.ui.frame import link, session, sidebar, tabs
 from pages.ui.frame.page import Metrics, Page, Part, V
@@ -69,7 +69,7 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
             published.taken(view.scenario),
             hosted.told(view.scenario),
             published.lengths(view.scenario) if both else "",
-            *map(text.plain, _basis(shown, view)),
+            *_basis(shown, view),
         ]
     )
     _offer(view.scenario)
@@ -80,8 +80,8 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
 
 def _basis(shown: Page[V], view: V) -> list[str]:
     """What calibrated times of a page stand on, or why they are none."""
-    without = calibration.no_class(view.scenario)
-    return [without] if without else bands.notes(view.scenario, shown.metrics)
+    without = text.plain(calibration.no_class(view.scenario))
+    return [without] if without else written.basis(view.scenario, shown.metrics)
 
 
 def _offer(scenario: Scenario) -> None:

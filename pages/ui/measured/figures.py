@@ -22,7 +22,6 @@ Dict = dict[str, Any]
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "hexagon")
 _GLYPHS = ("●", "◆", "■", "▲", "✚", "✕", "★", "⬢")
 _OTHERS = ("#8a919b", "circle-open", "○")
-_BAND = "rgba(138,145,155,0.22)"
 _HEIGHT = 430
 
 
@@ -32,10 +31,7 @@ def against_prediction(view: MeasuredView) -> kit.Chart:
     low, high = float(min(x.min(), y.min())), float(max(x.max(), y.max()))
     ends = np.array([low / 1.3, high * 1.3])
     found = view.agreement
-    band = _area(
-        np.concatenate([ends, ends[::-1]]),
-        np.concatenate([found.low * ends, found.high * ends[::-1]]),
-    )
+    band = kit.area((ends, found.low * ends), (ends, found.high * ends))
     hover = kit.hovered(
         "%{text}", say("measured {time}", time="%{y:,.4~r} ms"),
         say("predicted {time}", time="%{x:,.4~r} ms"),
@@ -61,10 +57,7 @@ def against_batch(view: MeasuredView) -> kit.Chart:
         "%{text}", say("batch {n}", n="%{x:.4~r}"), say("{n} × predicted", n="%{y:.3~r}")
     )
     points, rows = _points(view, view.batches, ratio, hover, [row.id for row in view.rows])
-    band = _area(
-        np.concatenate([ends, ends[::-1]]),
-        np.concatenate([found.low * one, found.high * one]),
-    )
+    band = kit.area((ends, found.low * one), (ends, found.high * one))
     across = kit.batch_axis(upper)
     across["range"] = [math.log10(ends[0]), math.log10(ends[1])]
     return _drawn(
@@ -90,8 +83,7 @@ def _points(
     view: MeasuredView, x: Array, y: Array, hover: str, told: Any
 ) -> tuple[list[Dict], list[list[str]]]:
     """A trace for each engine, the most frequent first, and the legend."""
-    data, legend = [], [kit.key(say("as predicted"), palette.INK, "╍╍"),
-                        kit.key(say("eight in ten"), "rgba(138,145,155,0.8)", "■")]  # fmt: skip
+    data, legend = [], [kit.key(say("as predicted"), palette.INK, "╍╍"), kit.area_key()]
     for name, looks, here in _groups(view.engines):
         colour, symbol, glyph = looks
         data.append({
@@ -124,13 +116,6 @@ def _groups(
     others = np.flatnonzero(~np.isin(engines, frequent))
     if others.size:
         yield say("others"), _OTHERS, others
-
-
-def _area(x: Array, y: Array) -> Dict:
-    return {
-        "type": "scatter", "mode": "lines", "x": x, "y": y, "fill": "toself", "fillcolor": _BAND,
-        "line": {"width": 0}, "hoverinfo": "skip",
-    }  # fmt: skip
 
 
 def _line(x: Array, y: Array) -> Dict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import presets
-from calc import plan
+from calc import calibration, plan
 from calc.explain.plan import explanations
 from calc.words import marked, say
 from pages.ui.charts import kit
@@ -13,7 +13,7 @@ from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.plan import figures, store, tables, words
 from pages.ui.plan.view import PlanView
-from pages.ui.writing import explained, text
+from pages.ui.writing import explained, text, written
 
 QUESTION = marked("What serves this traffic, and for what?")
 
@@ -28,9 +28,18 @@ def verdict(view: PlanView) -> str:
 def head(view: PlanView) -> None:
     """The answer, what to know beside it, and its figures."""
     bound = view.stated.fidelity == "bound"
-    draw.head(verdict(view), words.noted(view.found, _beyond(view), bound=bound))
+    draw.head(
+        verdict(view), [*words.noted(view.found, _beyond(view), bound=bound), _usual(view.best)]
+    )
     if view.best is not None:
         draw.cards(words.headline(view.best))
+
+
+def _usual(best: plan.Candidate | None) -> str:
+    """How far the steps of the best plan may be off, by the class of its own chip."""
+    if best is None:
+        return ""
+    return written.steps(best.scenario) or text.plain(calibration.no_class(best.scenario))
 
 
 def _beyond(view: PlanView) -> str:

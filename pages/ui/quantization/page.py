@@ -12,7 +12,7 @@ from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
 from pages.ui.quantization import affine, figures, tables, words
 from pages.ui.quantization.view import TO, QuantizationView, offered
-from pages.ui.writing import fit, text
+from pages.ui.writing import fit, text, written
 
 QUESTION = marked("What does precision buy?")
 # Of each switch in links.
@@ -44,7 +44,8 @@ def verdict(view: QuantizationView) -> str:
 
 def head(view: QuantizationView) -> None:
     """The answer, and whether it fits."""
-    draw.head(verdict(view), failure=fit.misfit(view.scenario))
+    basis = written.basis(view.scenario, tables.EXPLAINED)
+    draw.head(verdict(view), basis, failure=fit.misfit(view.scenario))
 
 
 def charts(view: QuantizationView) -> None:

@@ -50,7 +50,8 @@ def moves(
     rows = []
     for id, name in _ROWS.items():
         before = getattr(now, name)
-        cells = [written.bounded(id, before, scenario)]
+        usual = written.usual(id, before, scenario)
+        cells = [text.listed(filter(None, [written.bounded(id, before, scenario), usual]))]
         for switch, moved in then.items():
             after, there = getattr(moved, name), known.least(changed[switch])
             # Between a bound and a figure there is no change.

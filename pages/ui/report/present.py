@@ -16,7 +16,7 @@ from pages.ui.charts.component import registered
 from pages.ui.frame import link
 from pages.ui.frame.page import Exhibit, Page
 from pages.ui.frame.presentation import SLIDE, VIEW
-from pages.ui.writing import published, tables, text
+from pages.ui.writing import published, tables, text, written
 
 _KEYS, _NAMED = "present-keys", "present-named"
 _SCRIPT = Path(__file__).with_name("present.js")
@@ -67,10 +67,11 @@ def show(scenario: Scenario, pages: Iterable[Page[Any]]) -> None:
     st.title(say(exhibit.title), anchor=False)
     with st.container(key="present-sentence"):
         st.markdown(exhibit.sentence(view))
+    basis = written.basis(view.scenario, ["step_time"])
     shown = exhibit.shown(view)
     if shown:
         kit.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
-    st.caption(text.sentences(tables.summary(scenario), published.taken(view.scenario)))
+    st.caption(text.sentences(tables.summary(scenario), published.taken(view.scenario), *basis))
     registered(_SCRIPT, _HTML, _CSS)(
         key=_KEYS,
         data={"full": say("Full screen")},

@@ -19,13 +19,14 @@ from markdown_it import MarkdownIt
 from plotly.offline import get_plotlyjs
 
 from calc import Scenario, cost, decode, known, memory, roofline
+from calc.explain import bands
 from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.frame.page import Page, View
 from pages.ui.frame.presentation import SETTINGS
 from pages.ui.frame.section import Section, settings
 from pages.ui.report import checklist
-from pages.ui.writing import palette, published, tables
+from pages.ui.writing import palette, published, tables, written
 
 HERE = Path(__file__).parent
 # Pages with what they show.
@@ -64,12 +65,13 @@ def html(scenario: Scenario, values: Mapping[str, object], seen: Seen, url: str,
 
 def sections(scenario: Scenario, values: Mapping[str, object], seen: Seen) -> list[Section]:
     """All parts in reading order: answers and charts, what was set, what is to be filled in."""
+    basis = written.basis(known.least(scenario), bands.PHASES)
     note = say("What differs from the defaults is set in bold.")
     return [
         *(part for page, view in seen for part in page.reported(view)),
         Section(
             say("Scenario"),
-            [one for one in (published.taken(scenario), note) if one],
+            [one for one in (published.taken(scenario), *basis, note) if one],
             settings(SETTINGS, values),
         ),
         Section(
@@ -89,9 +91,11 @@ def sweep(s: Scenario) -> str:
     step = decode.step_time(s, batch=batch)
     terms = step.charged()
     hidden = {name: getattr(step, name) - term for name, term in terms.items()}
+    usual = dict(zip(("from", "to"), bands.edges(s, batch) or (), strict=False))
     columns = {
         "batch (sequences)": batch,
         ("step_time, at least (s)" if known.bounded(s) else "step_time (s)"): step.total,
+        **{f"step_time, usually {end} (s)": step.total * edge for end, edge in usual.items()},
         **{f"{name} (s)": term for name, term in terms.items()},
         **{f"{name}, hidden (s)": term for name, term in hidden.items() if np.any(term)},
         "throughput (token/s)": step.throughput,
@@ -99,13 +103,13 @@ def sweep(s: Scenario) -> str:
         "usd_per_million_tokens (USD)": cost.per_million_tokens(s, step),
         "fits (0 or 1)": (batch <= largest).astype(float),
     }
-    written = io.StringIO()
-    writer = csv.writer(written)
+    kept = io.StringIO()
+    writer = csv.writer(kept)
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
         # What is not known stays empty.
         writer.writerow([f"{value:.10g}" if math.isfinite(value) else "" for value in row])
-    return written.getvalue()
+    return kept.getvalue()
 
 
 @cache

@@ -15,7 +15,7 @@ from pages.ui.frame.section import Section, Table, settings
 from pages.ui.serving import figures, load, simulations, traces, words
 from pages.ui.serving.simulations import Outcome, Simulated
 from pages.ui.serving.view import ServingView
-from pages.ui.writing import text
+from pages.ui.writing import text, written
 
 QUESTION = marked("What does the service keep?")
 # Rows of the timeline.
@@ -38,6 +38,7 @@ def head(view: ServingView) -> None:
     draw.head(
         view.verdict,
         [
+            written.steps(view.scenario),
             *map(text.plain, dict.fromkeys(told)),
             *(
                 f"**{simulations.name(policy)}**: {text.plain(problem)}"

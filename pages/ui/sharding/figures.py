@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import Scenario, sharding
+from calc.explain import bands
 from calc.words import marked, say
 from pages.ui.charts import kit, lines
 from pages.ui.writing import palette, text
@@ -33,6 +34,7 @@ def against_width(scenario: Scenario, total: float) -> kit.Chart:
     widths, n = _widths(scenario), scenario.n_chips
     swept = sharding.by_width(scenario, widths)
     sweep, bound = swept.step, swept.bound
+    edges = bands.edges(scenario, chips=widths)
     label = text.si(total, "s")
     if sharding.width(scenario) != n:
         label = say("this layout {time}", time=label)
@@ -51,6 +53,9 @@ def against_width(scenario: Scenario, total: float) -> kit.Chart:
         unit="ms",
         now=(n, 1e3 * total, label),
         x_ticks=_ticks(widths),
+        around=((widths, 1e3 * sweep.total * edges[0]), (widths, 1e3 * sweep.total * edges[1]))
+        if edges
+        else None,
         decades=3.2,
     )
 

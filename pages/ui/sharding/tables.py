@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -10,7 +11,7 @@ from calc import Scenario, candidates, known, sharding
 from calc.decode import StepTime
 from calc.layout import Layout
 from calc.words import say
-from pages.ui.writing import published, row_choice, sortable, tables, text
+from pages.ui.writing import published, row_choice, sortable, tables, text, written
 
 
 def limits(scenario: Scenario) -> str:
@@ -146,6 +147,7 @@ def layouts(scenario: Scenario) -> None:
             say("Pipeline"): [row.pp for row in rows],
             say("KV when TP > KV heads"): [row.kv_sharding for row in rows],
             step: [sortable.known(1e3 * row.total) for row in rows],
+            **_usual(scenario, rows),
             rate: [sortable.known(row.throughput_per_chip) for row in rows],
             price: [sortable.known(row.usd_per_million_tokens) for row in rows],
             say("Links (%)"): [sortable.known(100 * row.communication) for row in rows],
@@ -165,6 +167,12 @@ def layouts(scenario: Scenario) -> None:
         ),
         height=min(38 + 35 * len(rows), 440),
     )
+
+
+def _usual(scenario: Scenario, rows: Sequence[candidates.LayoutRow]) -> dict[str, list[str]]:
+    """A column of where their steps usually lie; none without any."""
+    told = [written.ranged("step_time", row.total, scenario, chips=row.tp * row.dp) for row in rows]
+    return {say("Usually"): told} if any(told) else {}
 
 
 Widths = tuple[int, int, int, int, str]

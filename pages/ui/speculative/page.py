@@ -24,7 +24,9 @@ def verdict(view: SpeculationView) -> str:
 
 def head(view: SpeculationView) -> None:
     """The answer, what to know beside it, and its figures."""
-    draw.head(verdict(view), words.caveats(view.scenario, view.timed.ratio))
+    draw.head(
+        verdict(view), words.caveats(view.scenario, float(view.timed.here.plain), view.timed.ratio)
+    )
     draw.metrics(METRICS, view)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from calc import Scenario, speculative
+from calc.explain import bands
 from calc.words import marked, say
-from pages.ui.writing import text
+from pages.ui.writing import text, written
 
 
 def verdict(scenario: Scenario, cycle: speculative.Cycle, best: int, free: float) -> str:
@@ -48,9 +49,18 @@ def verdict(scenario: Scenario, cycle: speculative.Cycle, best: int, free: float
     )
 
 
-def caveats(scenario: Scenario, cost_ratio: float) -> list[str]:
-    """What makes the draft a doubtful one."""
+def caveats(scenario: Scenario, plain: float, cost_ratio: float) -> list[str]:
+    """What makes the draft a doubtful one; a step without drafting takes `plain` seconds."""
     s, found = scenario, []
+    if bands.band("step_time", s):
+        found.append(
+            say(
+                "A step without drafting takes {time}. Nobody measured the speed-up in this way: "
+                "it has no usual range.",
+                time=written.told("step_time", plain, s),
+            )
+        )
+        found += written.basis(s, ["step_time"])
     if s.draft is not None and s.draft.total_params >= s.model.total_params:
         found.append(say("The draft model is no smaller than the target."))
     if cost_ratio >= 1:

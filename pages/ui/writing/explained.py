@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from calc import Scenario
-from calc.explain import EXPLANATIONS, Explanation, bounds
+from calc.explain import EXPLANATIONS, Explanation, bands, bounds
 from calc.explain.expression import Expression, Symbol, name_plain, number_latex, number_plain
 from calc.words import say
 from pages.ui.frame import language
@@ -61,17 +61,21 @@ def formula(id: str, scenario: Scenario) -> None:
     """One formula, with symbols and with numbers, what its symbols are, and all of it to copy."""
     entry = EXPLANATIONS[id]
     sense, written = bounds.written(id, entry, scenario)
-    shown(entry, written, sense)
+    shown(entry, written, sense, bands.notes(scenario, [id]))
 
 
-def shown(entry: Explanation, written: Expression, sense: str = "") -> None:
-    """A formula that is built, as an equation or as a bound."""
+def shown(
+    entry: Explanation, written: Expression, sense: str = "", notes: Iterable[str] = ()
+) -> None:
+    """A formula that is built, as an equation or as a bound, and what is known of its error."""
     relation = {bounds.LEAST: r"\ge", bounds.MOST: r"\le", "": "="}[sense]
     symbols, numbers = written.latex(), f"{written.latex(numbers=True)} = {_result(entry, written)}"
     st.latex(f"{entry.symbol} {relation} {symbols}")
     st.latex(f"{entry.symbol} {relation} {numbers}")
     st.markdown(_glossary(written))
-    st.caption(say("Source: {source}. SI units throughout.", source=reference.linked(entry.source)))
+    basis = map(text.plain, notes)
+    source = say("Source: {source}. SI units throughout.", source=reference.linked(entry.source))
+    st.caption(text.sentences(source, *basis))
     with st.grid(2, min_column_width=400):
         _to_copy("LaTeX", f"{entry.symbol} {relation} {symbols} = {numbers}", "latex")
         _to_copy(say("Plain text"), plain(entry, written, sense), None)

@@ -37,6 +37,8 @@ QUANTITIES = {
 COMPUTE_BOUND = "rgba(0,158,115,0.16)"
 DOES_NOT_FIT = "rgba(138,145,155,0.24)"
 RULE = "rgba(138,145,155,0.8)"
+# Where eight in ten times lie: no quantity's, as light as the regions.
+BAND, BAND_KEY = "rgba(213,94,0,0.18)", "rgba(213,94,0,0.45)"
 
 
 # Stands in figures for the colour of the text: the renderer puts in the reader's.

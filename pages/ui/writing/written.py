@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from calc import Scenario, decode, known, memory
+from calc import Scenario, calibration, decode, known, memory
 from calc.explain import EXPLANATIONS, bounds
 from calc.explain import bands as usually
 from calc.words import say
@@ -85,7 +85,9 @@ def quantity(id: str, value: float) -> str:
 # As the ends of a band are written: two digits, since no more is known of them.
 _ROUGH: Mapping[str, Write] = {
     "s": lambda value: text.si(value, "s", 2),
-    "token/s": lambda value: text.significant(value, 2),
+    "token/s": lambda value: (
+        text.significant(value, 2) if value < 1000 else text.si(value, "", 2).replace(" ", "")
+    ),
     "token/J": lambda value: text.significant(value, 2),
     "USD": lambda value: f"${text.significant(value, 2)}",
     "share": lambda value: f"{text.significant(100 * value, 2)} %",
@@ -98,6 +100,12 @@ def ranged(id: str, value: float, scenario: Scenario, **step: float) -> str:
     return text.between(*map(_ROUGH[EXPLANATIONS[id].unit], ends)) if ends else ""
 
 
+def span(id: str, value: float, scenario: Scenario) -> str:
+    """The same, with a word where its data are thin."""
+    found, band = ranged(id, value, scenario), usually.band(id, scenario)
+    return say("{range} (thin data)", range=found) if band and band.thin else found
+
+
 def usual(id: str, value: float, scenario: Scenario) -> str:
     """The same in a sentence."""
     found = ranged(id, value, scenario)
@@ -107,11 +115,30 @@ def usual(id: str, value: float, scenario: Scenario) -> str:
 def reached(scenario: Scenario) -> str:
     """What engines reach of a step that is computed without that; empty if unknown."""
     engines = replace(scenario, fidelity="calibrated")
-    band = usually.band("step_time", engines)
-    if scenario.fidelity == "calibrated" or band is None:
+    if scenario.fidelity == "calibrated" or usually.band("step_time", engines) is None:
         return ""
-    found = ranged("step_time", float(decode.step_time(engines).total), engines)
-    return say("{range} (thin data)", range=found) if band.thin else found
+    return span("step_time", float(decode.step_time(engines).total), engines)
+
+
+def basis(scenario: Scenario, ids: Iterable[str]) -> list[str]:
+    """What the usual ranges of quantities stand on, or why they have none, as Markdown."""
+    return [text.plain(note) for note in usually.notes(scenario, ids)]
+
+
+def steps(scenario: Scenario) -> str:
+    """How far the decode steps may be off that something is made of, or why that is not known.
+
+    Empty where steps are not calibrated.
+    """
+    if calibration.no_class(scenario):
+        return ""
+    band, notes = usually.band("step_time", scenario), basis(scenario, ["step_time"])
+    if band:
+        ends = (f"{text.significant(end, 2)} ×" for end in (band.low, band.high))
+        between = text.between(*ends)
+        notes = [say("Decode steps usually take {range} the time that is counted here.",
+                     range=between), *notes]  # fmt: skip
+    return text.sentences(*notes)
 
 
 def told(id: str, value: float, scenario: Scenario) -> str:
@@ -124,6 +151,15 @@ def told(id: str, value: float, scenario: Scenario) -> str:
     if band.thin:
         return say("{figure}, {usual} (thin data)", figure=figure, usual=between)
     return say("{figure}, {usual}", figure=figure, usual=between)
+
+
+def cell(id: str, value: float, scenario: Scenario) -> str:
+    """A quantity of a scenario in a table: with its sign, or with its band where it has one."""
+    found = ranged(id, value, scenario)
+    if found:
+        return f"{quantity(id, value)} ({found})"
+    write = {bounds.LEAST: published.lower, bounds.MOST: published.upper}[bounds.BOUNDS[id]]
+    return write(scenario, value, lambda figure: quantity(id, figure))
 
 
 _BATCHES = ("max_batch", "sequences_that_fit")
