@@ -41,7 +41,8 @@ HOLDS = {
     "pq": "Target and draft of the acceptance bench: weights with commas between, a semicolon, as "
     "many again.",
     "pins": f"At most {pins.MOST} pinned scenarios: JSON of names and queries.",
-    "trace": "Requests in place of generated ones: CSV.",
+    "trace": "Requests in place of generated ones: a table, or lines of JSON.",
+    "tf": "The name of a trace that is too long for the link and was served where it was made.",
 }
 
 

@@ -78,7 +78,7 @@ def steady(run: Run) -> Window:
         dtype=float,
     )
     # Of those that came half or more are left.
-    start = min(float(times[_warm_up(served)]), float(np.median(arrival)))
+    start = min(float(times[_warm_up(served.astype(float))]), float(np.median(arrival)))
     # What an arrival finds grows for ever where more come than are served.
     found = np.arange(len(arrival)) - np.searchsorted(ended, arrival)
     batches = min(len(arrival), _POINTS)
