@@ -56,7 +56,8 @@ class Scenario:
         marked("Chips that share one replica of the model, weights and cache fully sharded."))))
     usable_memory: float = optional(Quantity(
         "u", marked("Usable memory"), "fraction", 1.0, 0.3, 1.0,
-        marked("Share of each chip's memory left to weights and cache; engines often keep 10 %."),
+        marked("Share of each chip's memory left to weights and cache; engines often keep 10 % "
+               "(gpu_memory_utilization)."),
         whole=False))
     weight_format: NumberFormat | Checkpoint | None = field(kw_only=False, metadata=written(Choice(
         "w", marked("Weights"), "int8",
@@ -99,17 +100,19 @@ class Scenario:
         marked("0: tokens choose experts evenly; 1: all choose the same top-k."), whole=False))
     tensor_parallel: int = optional(Quantity(
         "ty", marked("Tensor parallel"), "chips", 0, 0, 16384,
-        marked("Chips that split every matrix; 0 takes those that the other widths leave.")))
+        marked("Chips that split every matrix; 0 takes those that the other widths leave "
+               "(tensor_parallel_size).")))
     attention_dp: int = optional(Quantity(
         "dp", marked("Data parallel"), "groups", 1, 1, 16384,
         marked("Groups that each attend for their own sequences, with a copy of what is no "
                "expert.")))
     expert_parallel: int = optional(Quantity(
         "ep", marked("Expert parallel"), "chips", 1, 1, 16384,
-        marked("Ways that routed experts are spread over the chips of a stage; 1 splits each.")))
+        marked("Ways that routed experts are spread over the chips of a stage; 1 splits each "
+               "(enable_expert_parallel).")))
     pipeline: int = optional(Quantity(
         "pp", marked("Pipeline stages"), "stages", 1, 1, 256,
-        marked("Stages that layers are spread over.")))
+        marked("Stages that layers are spread over (pipeline_parallel_size).")))
     micro_batches: int = optional(Quantity(
         "mb", marked("Micro-batches"), "batches", 0, 0, 1024,
         marked("Parts of the batch in flight; 0 takes one for each stage.")))
@@ -174,7 +177,7 @@ class Scenario:
         marked("Prompt tokens whose cache is there already.")))
     kv_block: int = optional(Quantity(
         "bl", marked("Cache block"), "tokens", 16, 1, 4096,
-        marked("Tokens of one block: a prefix counts in whole blocks.")))
+        marked("Tokens of one block: a prefix counts in whole blocks (block_size).")))
     price: float = optional(Quantity(
         "usd", marked("Price"), "USD/hour", 0.0, 0.0, 1000.0,
         marked("Of one chip; 0 takes the preset's."), whole=False))

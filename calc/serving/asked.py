@@ -100,7 +100,7 @@ class Asked:
         marked("From an answer to the client's next request, on average."), whole=False))
     samples: int = optional(Quantity(
         "bon", marked("Samples"), "answers", 1, 1, 64,
-        marked("Answers to each prompt; they share its cache.")))
+        marked("Answers to each prompt; they share its cache (n).")))
     seed: int = optional(Quantity(
         "seed", marked("Seed"), "", 0, 0, 1000000,
         marked("Start of the random numbers: the same seed gives the same run.")))
@@ -115,13 +115,15 @@ class Asked:
         marked("Of the replicas, those that read prompts when disaggregated.")))
     slots: int = optional(Quantity(
         "slots", marked("Slots"), "sequences", 32, 1, 4096,
-        marked("Most sequences that a replica decodes at once.")))
+        marked("Most sequences that a replica decodes at once (max_num_seqs, "
+               "max_running_requests).")))
     window: float = optional(Quantity(
         "win", marked("Window"), "ms", 100, 1, 60000,
         marked("Longest that dynamic batching waits for a full batch."), scale=1e-3))
     budget: int = optional(Quantity(
         "bud", marked("Token budget"), "tokens", 512, 1, 131072,
-        marked("Tokens of one step when prompts are read in chunks.")))
+        marked("Tokens of one step when prompts are read in chunks (max_num_batched_tokens, "
+               "chunked_prefill_size).")))
     budget_of: str = optional(Option(
         "bof", marked("Budget of"), "replica",
         marked("Whether all groups of data-parallel attention share the budget, or each has it, as "
@@ -149,7 +151,8 @@ class Asked:
         marked("For the prefixes of one chip, where they are kept on the host."), scale=1e9))
     prefix: str = optional(Option(
         "pfx", marked("Prefix cache"), "none",
-        marked("Where prefixes are kept: nowhere, in spare memory, or on the host."), PREFIXES))
+        marked("Where prefixes are kept: nowhere, in spare memory, or on the host "
+               "(enable_prefix_caching)."), PREFIXES))
     affinity: str = optional(Option(
         "aff", marked("Session affinity"), "on",
         marked("Whether a session stays with its replica."), ("on", "off")))
