@@ -124,6 +124,10 @@ def visited(test: AppTest, page: str) -> Iterator[AppTest]:
             test.session_state[key] = True
         yield test.run()
     tabs = [node for node in elements(test._tree) if node.type == "tab"]
+    # What has been seen of the sidebar is drawn no more.
+    for key in known:
+        if key.startswith("group-"):
+            test.session_state[key] = False
     for tab in tabs[1:]:
         test.session_state[f"{page}-tabs"] = tab.label
         yield test.run()
