@@ -79,7 +79,7 @@ def serious(tab: Page) -> list[str]:
         "async () => { await new Promise(done => requestAnimationFrame(() =>"
         " requestAnimationFrame(done))); await document.fonts.ready; }"
     )
-    found = Axe().run(tab)
+    found = Axe().run(tab, options={"resultTypes": ["violations"]})
     return [
         f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"
         for violation in found.response["violations"]
