@@ -2,18 +2,26 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test model links picture benchmark translations
+.PHONY: run test lint types tests model links picture benchmark translations
 
 run: .venv/run-ready
 	$(BIN)/python -m streamlit run app.py
 
+# All at once: types are checked while the tests in a browser wait for it.
 test: .venv/test-ready
+	$(MAKE) --jobs lint types tests
+
+lint: .venv/test-ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --numprocesses auto --ignore tests/browser
-	$(BIN)/python -m pytest tests/browser
+
+types: .venv/test-ready
+	$(BIN)/mypy
+
+# Those in a browser come first, and whoever is done with its own takes over from the others.
+tests: .venv/test-ready
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # A preset of a Hugging Face configuration, with what had to be assumed; NAME, SOURCE and HUB if known.
 model: .venv/test-ready
