@@ -96,7 +96,12 @@ def test_the_speculation_page_draws_every_tab_and_carries_its_link(tab: Page, ap
     tab.get_by_role("link", name="Decode").first.click()
     expect_metric(tab, "Step time", "8.57 ms")
     tab.wait_for_selector(IDLE)
-    assert query(tab) == {"a": ["0.7"], "k": ["6"], "d": ["llama-3.2-1b"]}
+    assert query(tab) == {
+        "a": ["0.7"],
+        "k": ["6"],
+        "d": ["llama-3.2-1b"],
+        "x": ["speculative_acceptance-bench"],
+    }
     tab.get_by_role("link", name="Speculation").first.click()
     expect(tab.get_by_text("Drafting 6 tokens at acceptance 0.7")).to_be_visible()
 
@@ -131,7 +136,7 @@ def test_replicas_are_placed_and_a_price_travels(tab: Page, app: str) -> None:
     box.press("Enter")
     expect_metric(tab, "USD per M output", "$2.86")
     tab.wait_for_selector(IDLE)
-    assert query(tab) == {"usd": ["2.4"]}
+    assert query(tab) == {"usd": ["2.4"], "x": ["capacity_replica-packing*goal_fewest"]}
     tab.get_by_role("link", name="Decode").first.click()
     expect_metric(tab, "USD per Mtoken", "$2.86")
     no_exception(tab)
