@@ -130,7 +130,7 @@ def _lacking(s: Scenario, phase: str) -> str:
     if phase == "prompt":
         return say("How long a prompt takes alone was measured too differently for a band.")
     if any(getattr(s, name) is not None for name in _OF_STEPS):
-        return say("Constants set by hand were measured by nobody: no band.")
+        return say("Nobody measured with constants set by hand: no band.")
     if _used(s.engine_class, phase) not in s.engine_class.bands:
         return say(
             "Too few sources measured this on {chips} for a band.", chips=s.engine_class.name
