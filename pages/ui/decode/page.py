@@ -30,9 +30,8 @@ def verdict(view: DecodeView) -> str:
 
 def head(view: DecodeView) -> None:
     """The answer, what to know beside it, and its figures."""
-    said = text.sentences(verdict(view), words.engines(view.reached))
-    draw.head(said, words.caveats(view.scenario, view.step))
-    draw.metrics(METRICS, view, words.beside(view.scenario, view.reached))
+    draw.head(verdict(view), words.caveats(view.scenario, view.step))
+    draw.metrics(METRICS, view, words.beside(view.scenario))
 
 
 def start(view: DecodeView) -> None:

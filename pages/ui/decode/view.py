@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import Scenario, cost, decode, known, memory, reached, roofline
+from calc import Scenario, cost, decode, known, memory, roofline
 from calc.decode import Frontier, StepTime
 from calc.explain import bands
 from calc.measured import Row, near
@@ -62,11 +62,6 @@ class DecodeView(View):
     def step(self) -> StepTime:
         """The scenario's step."""
         return decode.step_time(self.scenario)
-
-    @cached_property
-    def reached(self) -> tuple[float, float] | None:
-        """Between what times engines take the step."""
-        return reached.step(self.scenario)
 
     @cached_property
     def largest(self) -> int:

@@ -75,20 +75,12 @@ def least(scenario: Scenario, time: float) -> str:
     return written.told("step_time", time, scenario)
 
 
-def engines(reached: tuple[float, float] | None) -> str:
-    """What engines take, where that was measured."""
-    if reached is None:
-        return ""
-    low, high = (text.si(time, "s") for time in reached)
-    return say("Engines take {low} to {high}.", low=low, high=high)
-
-
-def beside(scenario: Scenario, reached: tuple[float, float] | None) -> dict[str, str]:
+def beside(scenario: Scenario) -> dict[str, str]:
     """What stands under the three answers, by their ids."""
-    s = scenario
+    s, reached = scenario, written.reached(scenario, written.ranged)
     alone = say("at least, per token") if s.fidelity == "bound" else say("per token")
     return {
-        "step_time": say("engines {band}", band=text.band(*reached)) if reached else alone,
+        "step_time": say("engines {band}", band=reached) if reached else alone,
         "max_batch": text.plural(s.context, marked("of {n} token"),
                                  marked("of {n} tokens")),
         "usd_per_million_tokens": say("at batch {n:,}", n=s.batch),

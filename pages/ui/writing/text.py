@@ -65,16 +65,6 @@ def between(low: str, high: str) -> str:
     return f"{low}–{high.removeprefix('$')}"
 
 
-def band(low: float, high: float) -> str:
-    """Two times as a range, to two digits and in one unit.
-
-    >>> band(0.0082, 0.0151), band(0.00092, 0.0011)
-    ('8.2–15 ms', '0.92–1.1 ms')
-    """
-    unit, scale = ("s", 1.0) if high >= 1 else ("ms", 1e3) if high >= 1e-3 else ("µs", 1e6)
-    return f"{significant(low * scale, 2)}–{significant(high * scale, 2)} {unit}"
-
-
 def count(value: float) -> str:
     """A whole number in full, thousands separated."""
     return unknown() if not math.isfinite(value) else f"{value:,.0f}"

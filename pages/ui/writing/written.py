@@ -112,12 +112,14 @@ def usual(id: str, value: float, scenario: Scenario) -> str:
     return say("usually {range}", range=found) if found else ""
 
 
-def reached(scenario: Scenario) -> str:
+def reached(scenario: Scenario, write: Callable[[str, float, Scenario], str] = span) -> str:
     """What engines reach of a step that is computed without that; empty if unknown."""
-    engines = replace(scenario, fidelity="calibrated")
-    if scenario.fidelity == "calibrated" or usually.band("step_time", engines) is None:
+    if scenario.fidelity == "calibrated":
         return ""
-    return span("step_time", float(decode.step_time(engines).total), engines)
+    engines = replace(scenario, fidelity="calibrated")
+    if usually.band("step_time", engines) is None:
+        return ""
+    return write("step_time", float(decode.step_time(engines).total), engines)
 
 
 def basis(scenario: Scenario, ids: Iterable[str]) -> list[str]:
