@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import unquote
 
 import pytest
 from pages_app import notes, opened, words
@@ -39,6 +40,10 @@ def test_a_row_becomes_the_scenario_and_the_service() -> None:
     assert test.select_slider(key="b").value == row["Batch"]
     assert test.query_params["slots"] == str(int(row["Slots"]))
     assert test.query_params["w"] == "pub"
+    links = {link.proto.label for link in test.get("page_link")}
+    assert links >= {"Verify by simulation", "Open on Decode"}
+    test.button(key="plan-pin").click().run()
+    assert "chip=mi300x" in unquote(test.session_state["pins"])
 
 
 def test_limits_that_nothing_keeps_are_not_relaxed() -> None:

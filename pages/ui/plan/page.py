@@ -5,13 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 import presets
+<<<<<<< HEAD
 from calc import calibration, plan
+=======
+from calc import pins, plan
+>>>>>>> 8bc709c (Lead from a chosen plan to its simulation, to Decode and to a pin)
 from calc.explain.plan import explanations
 from calc.words import marked, say
 from pages.ui.charts import kit
-from pages.ui.frame import draw, sidebar
-from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.plan import figures, store, tables, words
+from pages.ui.frame import draw, pinned, sidebar
+from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
+from pages.ui.plan import figures, store, tables, taken, words
 from pages.ui.plan.view import PlanView
 from pages.ui.writing import explained, text, written
 
@@ -96,6 +100,29 @@ def plans(view: PlanView) -> None:
             rate=text.significant(view.ask.needed),
         )
     )
+
+
+def onwards(view: PlanView) -> None:
+    """Where the plan that is looked at leads, once the sidebar holds it."""
+    one = view.looked_at
+    if one is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="plan-onwards"):
+        if not taken.held(view.values, one):
+            st.button(say("Use the best plan"), key="plan-take", on_click=sidebar.use,
+                      args=(taken.settings(one),))  # fmt: skip
+            return
+        for page, label in _ONWARDS.items():
+            st.page_link(ROOT / "pages" / f"{page}.py", label=say(label), width="content")
+        st.button(say("Pin"), icon=":material/keep:", key="plan-pin", on_click=pinned.add,
+                  disabled=len(pinned.given()) >= pins.MOST)  # fmt: skip
+
+
+# By the pages that they lead to.
+_ONWARDS = {
+    "serving": marked("Verify by simulation"),
+    "decode": marked("Open on Decode"),
+}
 
 
 def every_chip(view: PlanView) -> None:
@@ -209,7 +236,7 @@ PAGE = Page(
             "samples", "turns", "system"),
     ready=lambda view: view.answer is not None,
     otherwise=instead,
-    parts={"head": head, "charts": charts, "plans": plans},
+    parts={"head": head, "charts": charts, "plans": plans, "onwards": onwards},
     tabs={
         marked("This plan"): one_plan,
         marked("Every chip"): every_chip,

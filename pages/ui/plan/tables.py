@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from calc import plan, scenario
-from calc.fields import Quantity
+from calc import plan
 from calc.plan import BINDS, Answer, Candidate, Offer, Proof
-from calc.serving.asked import FIELDS
 from calc.words import say
-from pages.ui.plan import store, words
+from pages.ui.plan import store, taken, words
 from pages.ui.writing import row_choice, sortable, tables, text
-
-# What of a replica goes into the sidebar.
-_REPLICA = (
-    "chip", "n_chips", "weight_format", "kv_format", "compute_format", "tensor_parallel",
-    "attention_dp", "expert_parallel", "pipeline", "micro_batches", "batch",
-)  # fmt: skip
-_SERVED = {field.name: field for field in FIELDS}
 
 
 def plans(answer: Answer) -> None:
@@ -52,7 +42,7 @@ def plans(answer: Answer) -> None:
                for head, (_, values) in figures.items()},
             say("What binds"): [say(BINDS[one.binds]) for one in rows],
         },
-        lambda row: settings(rows[row]),
+        lambda row: taken.settings(rows[row]),
         column_config=sortable.formats({head: form for head, (form, _) in figures.items()}),
     )  # fmt: skip
 
@@ -62,27 +52,6 @@ def _replicas(one: Candidate) -> str:
     if one.prefill is None:
         return decode
     return f"{decode} + {one.prefill.replicas} × {one.prefill.scenario.n_chips}"
-
-
-def settings(one: Candidate) -> Mapping[str, Any]:
-    """Plain values, by field name, that make a plan the scenario and the service."""
-    replica = scenario.values_of(one.scenario)
-    reading = one.prefill.replicas if one.prefill else 0
-    served = {
-        "policy": one.arrangement,
-        "replicas": one.replicas + reading,
-        "slots": one.slots,
-        **({"prefill_replicas": reading} if reading else {}),
-        **({"budget": one.budget} if one.budget else {}),
-    }
-    kept = {name: _within(name, value) for name, value in served.items()}
-    return {**{name: replica[name] for name in _REPLICA}, **kept}
-
-
-def _within(name: str, value: Any) -> Any:
-    """A value of the service as near as its field allows."""
-    field = _SERVED[name]
-    return min(value, int(field.high)) if isinstance(field, Quantity) else value
 
 
 def every_chip(answer: Answer) -> str:

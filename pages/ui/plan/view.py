@@ -9,11 +9,10 @@ from typing import Any
 
 from calc import Scenario, known, plan
 from calc.fields import Catalogues
-from calc.layout import Layout
 from calc.plan import Answer, Ask, Candidate, Proof, asked
 from pages.ui.frame import link
 from pages.ui.frame.page import View
-from pages.ui.plan import store
+from pages.ui.plan import store, taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +100,5 @@ class PlanView(View):
     @cached_property
     def looked_at(self) -> Candidate | None:
         """The plan that is looked at: the one that the sidebar holds, else the best."""
-        same = (one for one in self.found.rows if _alike(one.scenario, self.stated))
-        return next(same, self.best)
-
-
-def _alike(one: Scenario, other: Scenario) -> bool:
-    """Whether two scenarios are the same replica."""
-    return (
-        one.chip.id == other.chip.id
-        and one.n_chips == other.n_chips
-        and one.batch == other.batch
-        and one.stored.id == other.stored.id
-        and (one.fidelity == "bound" or Layout.of(one) == Layout.of(other))
-    )
+        held = (one for one in self.found.rows if taken.held(self.values, one))
+        return next(held, self.best)
