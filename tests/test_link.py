@@ -64,7 +64,7 @@ def test_defaults_are_left_out_and_an_explicit_link_has_every_field() -> None:
 
 
 def test_keys_of_texts_are_stable() -> None:
-    assert [text.key for text in link.TEXTS] == ["cfg", "hw", "pq", "pins", "trace"]
+    assert [text.key for text in link.TEXTS] == ["cfg", "hw", "pq", "pins", "trace", "tf"]
 
 
 BAD = [

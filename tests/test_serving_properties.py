@@ -302,10 +302,10 @@ def test_progress_and_stop() -> None:
 
 def test_a_run_ends_after_so_many_events_and_says_so() -> None:
     traffic = serving.generate(300, serving.AtOnce(), serving.Constant(500), serving.Lognormal(50))
-    short = serving.simulate(scenario(), traffic, serving.Continuous(), most_events=400)
+    short = serving.simulate(scenario(), traffic, serving.Continuous(), most_events=600)
     assert short.stopped and 0 < short.finished.sum() < 300
     ended = int(short.finished.sum())
-    assert short.notices == (f"Stopped after 400 events, when {ended} of 300 requests had ended.",)
+    assert short.notices == (f"Stopped after 600 events, when {ended} of 300 requests had ended.",)
     whole = serving.simulate(scenario(), traffic, serving.Continuous(), most_events=10**6)
     assert not whole.stopped and not whole.notices
     assert whole.finished.all()

@@ -25,7 +25,7 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 
 # Written the same in every language.
 INTERNATIONAL = {
-    "", "s", "ms", "µs", "W", "GB", "GB/s", "USD", "FLOP", "FLOP/s", "FLOP/USD", "token/s",
+    "", "s", "ms", "µs", "W", "GB", "GB/s", "USD", "FLOP", "FLOP/s", "TFLOP/s", "FLOP/USD", "token/s",
     "token/J", "×",
 }  # fmt: skip
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 import presets
-<<<<<<< HEAD
-from calc import calibration, plan
-=======
-from calc import pins, plan
->>>>>>> 8bc709c (Lead from a chosen plan to its simulation, to Decode and to a pin)
+from calc import calibration, pins, plan
 from calc.explain.plan import explanations
 from calc.words import marked, say
 from pages.ui.charts import kit
