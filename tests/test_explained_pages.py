@@ -67,7 +67,9 @@ def test_an_explanation_can_be_copied() -> None:
     assert formula.endswith(" = 0.00857109 s")
     assert evaluated(formula.split(" = ")[2]) == pytest.approx(0.00857109, rel=1e-4)
     assert "N = 16 chips (chips sharing one replica)" in symbols
-    assert source.startswith("Source: F3.1, F3.2; Austin et al. 2025, How To Scale Your Model")
+    assert source.startswith(
+        "Source: F3.1, F3.2, F3.12; Austin et al. 2025, How To Scale Your Model"
+    )
 
 
 def test_no_two_explanations_are_called_the_same() -> None:

@@ -140,7 +140,7 @@ def steps(scenario: Scenario) -> str:
         between = text.between(*ends)
         notes = [say("Decode steps usually take {range} the time that is counted here.",
                      range=between), *notes]  # fmt: skip
-    return text.sentences(*notes)
+    return text.sentences(*notes) if notes else ""
 
 
 def told(id: str, value: float, scenario: Scenario) -> str:
