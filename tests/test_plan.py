@@ -169,11 +169,13 @@ def test_what_cannot_be_asked_is_said(wrong: dict[str, Any], said: str) -> None:
 
 
 def test_spaces_without_anything_to_try_are_said() -> None:
-    _, ask, space = question(GOLDEN["questions"][0])
+    s, ask, space = question(GOLDEN["questions"][0])
     with pytest.raises(plan.PlanError, match="No chip is chosen"):
         replace(space, chips=())
-    long = replace(ask, prompt=131072)
-    assert long.beyond(models["llama-3.3-70b"]) and not ask.beyond(models["llama-3.3-70b"])
+    s = replace(s, model=replace(s.model, max_context=4096))
+    with pytest.raises(plan.PlanError, match="4,097 tokens, more than the 4,096"):
+        plan.search(s, replace(ask, prompt=4000, output=97), space)
+    replace(ask, prompt=4000, output=97).check(replace(s.model, max_context=None))
 
 
 def test_a_chip_without_what_it_takes_says_why() -> None:
@@ -191,8 +193,23 @@ def test_a_chip_without_what_it_takes_says_why() -> None:
     assert {one.chip: one.kind for one in found.obstacles} == {
         "unpriced": "price", "small": "weights", "slow": "tpot", "unrated": "rate",
     }  # fmt: skip
+    reached = {one.chip: one for one in found.obstacles}
+    looser = reached["slow"].looser(ask)
+    assert looser.keys() == {"tpot"} and looser["tpot"] >= reached["slow"].within
+    assert "slow" in plan.search(s, replace(ask, **looser), space).per_chip
+    assert not reached["small"].looser(ask)
     cheapest = replace(ask, objective="chips")
     assert "unpriced" in plan.search(s, cheapest, space).per_chip
+
+
+@pytest.mark.parametrize("limits", [{"ttft": 1e-3}, {"ttft": 1e-3, "tpot": 1e-3}])
+def test_the_looser_limits_of_a_chip_are_kept(limits: dict[str, float]) -> None:
+    s, ask, space = question(GOLDEN["questions"][1])
+    ask = replace(ask, **limits)
+    for one in plan.search(s, ask, space, refine=False).obstacles:
+        looser = one.looser(ask)
+        assert looser.keys() == limits.keys()
+        assert one.chip in plan.search(s, replace(ask, **looser), space, refine=False).per_chip
 
 
 def test_the_curve_passes_through_the_best() -> None:

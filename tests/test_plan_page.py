@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from urllib.parse import unquote
 
 import pytest
@@ -47,9 +48,12 @@ def test_a_row_becomes_the_scenario_and_the_service() -> None:
 
 
 def test_limits_that_nothing_keeps_are_not_relaxed() -> None:
-    said = words(opened("plan", **{**CHAT, "tt": "1", "f": "operators"}))
+    test = opened("plan", **{**CHAT, "tt": "1", "f": "operators"})
+    said = words(test)
     assert "**No chip answers within 1.00 ms a token**: the least is" in said
     assert "would be kept from $" in said
+    (table,) = (one.value for one in test.markdown if "Limit kept" in one.value)
+    assert re.search(r"\[TPOT [\d.]+ ms\]\(\S*[?&]tt=\d", table)
 
 
 def test_each_tab_opens() -> None:

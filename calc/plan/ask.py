@@ -130,9 +130,23 @@ class Ask:
         """Cached tokens of a decoding sequence, averaged over time [token] (F8.3)."""
         return queueing.mean_context(self.prompt, self.output * self.scatter)
 
-    def beyond(self, model: Model) -> bool:
-        """Whether requests are longer than the model's configuration claims to hold."""
-        return model.max_context is not None and self.prompt + self.output > model.max_context
+    def check(self, model: Model) -> None:
+        """That a model is made for requests as long as these.
+
+        Raises
+        ------
+        PlanError
+            If its configuration states fewer tokens.
+        """
+        longest, asked = model.max_context, self.prompt + self.output
+        if longest is not None and asked > longest:
+            raise PlanError(
+                say(
+                    "Prompt and output are {asked:,.0f} tokens, more than the {longest:,} that "
+                    "{model} is made for.",
+                    asked=asked, longest=longest, model=model.name,
+                )
+            )  # fmt: skip
 
     @property
     def chance(self) -> float | None:

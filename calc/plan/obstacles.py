@@ -40,7 +40,11 @@ class Obstacle:
     tpot, ttft : float
         The least that it can reach, each while the other may be anything [s]; nan if nothing runs.
     within : float
-        The least time per token while the limit on the first token is kept [s]; inf if it is not.
+        The least time per token while all else is kept [s]; inf if it cannot be.
+    first : float
+        The least time to the first token while all else is kept [s]; inf if it cannot be.
+    times : float
+        How many times both limits it takes to keep both; inf if no such number is enough.
     """
 
     chip: str
@@ -48,6 +52,29 @@ class Obstacle:
     tpot: float = math.nan
     ttft: float = math.nan
     within: float = math.inf
+    first: float = math.inf
+    times: float = math.inf
+
+    def looser(self, ask: Ask) -> Mapping[str, float]:
+        """The limits, by their names in `Ask`, that it would keep: one if one is enough [s].
+
+        Rounded up to two digits; empty where no limit is in the way.
+        """
+        if self.kind not in ("tpot", "ttft", "both"):
+            return {}
+        if math.isfinite(self.within):
+            return {"tpot": _above(self.within)}
+        if math.isfinite(self.first):
+            return {"ttft": _above(self.first)}
+        if math.isfinite(self.times):
+            return {name: _above(self.times * getattr(ask, name)) for name in ("tpot", "ttft")}
+        return {}
+
+
+def _above(time: float) -> float:
+    """The next number of two digits."""
+    digit = 10.0 ** (math.floor(math.log10(time)) - 1)
+    return math.ceil(time / digit) * digit
 
 
 def of(table: Table, ask: Ask, space: Space, served: set[str]) -> tuple[Obstacle, ...]:
@@ -65,7 +92,7 @@ def of(table: Table, ask: Ask, space: Space, served: set[str]) -> tuple[Obstacle
     for index, chip in enumerate(space.chips):
         if chip.id in served:
             continue
-        tpot, ttft, within = (float(values[index]) for values in least)
+        tpot, ttft, *joint = (float(values[index]) for values in least)
         if not holds[chip.id]:
             found.append(Obstacle(chip.id, "weights"))
         elif not times[chip.id]:
@@ -73,8 +100,8 @@ def of(table: Table, ask: Ask, space: Space, served: set[str]) -> tuple[Obstacle
         elif not math.isfinite(tpot):
             found.append(Obstacle(chip.id, "memory"))
         else:
-            kind = _kind(ask, tpot, ttft, within)
-            found.append(Obstacle(chip.id, kind, tpot, ttft, within))
+            kind = _kind(ask, tpot, ttft, joint[0])
+            found.append(Obstacle(chip.id, kind, tpot, ttft, *joint))
     return tuple(found)
 
 
@@ -88,12 +115,22 @@ def _kind(ask: Ask, tpot: float, ttft: float, within: float) -> str:
     return "power" if ask.objective == "energy" else "price"
 
 
-def _least(table: Table, ask: Ask, chips: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """By chip, the least time per token, to the first, and per token within the other limit."""
-    tpot, ttft, within = (np.full(chips, np.inf) for _ in range(3))
-    able = np.isfinite(table.columns.ttft)
-    np.minimum.at(tpot, table.chip, table.columns.tpot)
-    np.minimum.at(ttft, table.chip[able], table.columns.ttft[able])
+def _least(table: Table, ask: Ask, chips: int) -> tuple[np.ndarray, ...]:
+    """By chip: either time alone, either while all else is kept, and both as times of limits."""
+    c = table.columns
     kept = table.kept(ask)
-    np.minimum.at(within, table.chip[kept], table.columns.tpot[kept])
-    return tpot, ttft, within
+    usable = np.isfinite(c.ttft) & (c.used <= ask.most_used) & np.isfinite(table.chips)
+    both = np.maximum(c.tpot / ask.tpot, c.ttft / ask.ttft)
+
+    def least(values: np.ndarray, among: np.ndarray) -> np.ndarray:
+        found = np.full(chips, np.inf)
+        np.minimum.at(found, table.chip[among], values[among])
+        return found
+
+    return (
+        least(c.tpot, np.full(len(c), True)),
+        least(c.ttft, np.isfinite(c.ttft)),
+        least(c.tpot, kept),
+        least(c.ttft, usable & (c.tpot <= ask.tpot)),
+        least(both, usable),
+    )

@@ -150,6 +150,11 @@ def short_url() -> str:
     return _address(widget_values(), explicit=False)
 
 
+def other_url(**changed: Any) -> str:
+    """The address of this page with other plain values, by field name."""
+    return _address({**widget_values(), **changed}, explicit=False)
+
+
 def _address(values: dict[str, Any], *, explicit: bool, **more: str) -> str:
     query = {**link.dump(values, FIELDS, explicit=explicit), **switches.written(), **more}
     return f"{st.context.url or ''}?{urlencode(query)}" if query else str(st.context.url or "")

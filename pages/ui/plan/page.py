@@ -28,9 +28,8 @@ def verdict(view: PlanView) -> str:
 def head(view: PlanView) -> None:
     """The answer, what to know beside it, and its figures."""
     bound = view.stated.fidelity == "bound"
-    draw.head(
-        verdict(view), [*words.noted(view.found, _beyond(view), bound=bound), _usual(view.best)]
-    )
+    noted = words.noted(view.found, bound=bound)
+    draw.head(verdict(view), [*noted, _usual(view.best)])
     if view.best is not None:
         draw.cards(words.headline(view.best))
 
@@ -40,19 +39,6 @@ def _usual(best: plan.Candidate | None) -> str:
     if best is None:
         return ""
     return written.steps(best.scenario) or text.plain(calibration.no_class(best.scenario))
-
-
-def _beyond(view: PlanView) -> str:
-    model, ask = view.stated.model, view.ask
-    if not ask.beyond(model):
-        return ""
-    return say(
-        "Prompt and output are {asked:,.0f} tokens, more than the {longest:,} that {model} is made "
-        "for.",
-        asked=ask.prompt + ask.output,
-        longest=model.max_context,
-        model=text.plain(model.name),
-    )
 
 
 def instead(view: PlanView) -> None:
@@ -84,8 +70,9 @@ def charts(view: PlanView) -> None:
 
 
 def plans(view: PlanView) -> None:
-    """The best plans; choosing one sets the scenario."""
+    """The best plans, of which one may be chosen; or what keeps each chip from one."""
     if not view.found.rows:
+        st.markdown(tables.every_chip(view.found))
         return
     tables.plans(view.found)
     st.caption(
@@ -123,6 +110,9 @@ _ONWARDS = {
 
 def every_chip(view: PlanView) -> None:
     """Each chip's best, or why it has none."""
+    if not view.found.rows:
+        st.caption(say("No chip has a plan: what keeps each from one stands above."))
+        return
     st.markdown(tables.every_chip(view.found))
 
 

@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 
 from calc import plan
-from calc.plan import BINDS, Answer, Candidate, Offer, Proof
+from calc.plan import BINDS, Answer, Ask, Candidate, Obstacle, Offer, Proof
 from calc.words import say
+from pages.ui.frame import link
+from pages.ui.frame.presentation import BY_NAME as FIELDS
 from pages.ui.plan import store, taken, words
 from pages.ui.writing import row_choice, sortable, tables, text
 
@@ -55,25 +57,51 @@ def _replicas(one: Candidate) -> str:
 
 
 def every_chip(answer: Answer) -> str:
-    """Each chip's best plan, or what stands in its way."""
+    """Each chip's best plan, or what stands in its way, the least it reaches, and what it keeps."""
     missing = {one.chip: one for one in answer.obstacles}
     rows = []
     for chip in answer.space.chips:
-        best = answer.per_chip.get(chip.id)
+        best, name = answer.per_chip.get(chip.id), text.plain(chip.name)
         if best:
             rows.append((best.usd_per_hour, [
-                text.plain(chip.name), _replicas(best), text.usd(best.usd_per_hour),
-                text.si(best.tpot, "s"), text.si(best.ttft, "s"), say(BINDS[best.binds]),
+                name, _replicas(best), text.usd(best.usd_per_hour), text.si(best.tpot, "s"),
+                text.si(best.ttft, "s"), say(BINDS[best.binds]), "",
             ]))  # fmt: skip
         else:
-            why = words.obstacle(missing[chip.id], answer.ask)
-            none = sortable.MISSING
-            rows.append((float("inf"), [text.plain(chip.name), none, none, none, none, why]))
+            rows.append((math.inf, [name, *_missing(missing[chip.id], answer.ask)]))
     rows.sort(key=lambda row: row[0] if row[0] == row[0] else float("1e300"))
     head = [
         say("Chip"), say("Replicas × chips"), say("USD/hour"), "TPOT", "TTFT", say("What binds"),
+        say("Limit kept"),
     ]  # fmt: skip
-    return tables.markdown(head, [row for _, row in rows], "  rrr ")
+    return tables.markdown(head, [row for _, row in rows], "  rrr  ")
+
+
+def _missing(one: Obstacle, ask: Ask) -> list[str]:
+    """The least that a chip reaches, why it offers no plan, and a link to limits that it keeps."""
+    none = sortable.MISSING
+    least = [text.si(time, "s") if math.isfinite(time) else none for time in (one.tpot, one.ttft)]
+    return [none, none, *least, words.obstacle(one, ask), _kept(one, ask)]
+
+
+# Limits of an ask by the fields that hold them.
+_LIMITS = {"tpot": "tpot_target", "ttft": "ttft_limit"}
+
+
+def _kept(one: Obstacle, ask: Ask) -> str:
+    looser, changed = one.looser(ask), {}
+    for limit, value in looser.items():
+        field = FIELDS[_LIMITS[limit]]
+        plain = field.plain(value)
+        if field.problem(plain):
+            return ""
+        changed[field.name] = plain
+    if not changed:
+        return ""
+    told = text.listed(
+        [f"{limit.upper()} {text.si(value, 's')}" for limit, value in looser.items()]
+    )
+    return f"[{told}]({link.other_url(**changed)})"
 
 
 def chosen(one: Candidate) -> str:

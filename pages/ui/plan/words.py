@@ -201,11 +201,10 @@ def obstacle(one: Obstacle, ask: Ask) -> str:
     return inside(plan.KINDS[one.kind])
 
 
-def noted(answer: Answer, beyond: str, *, bound: bool) -> list[str]:
+def noted(answer: Answer, *, bound: bool) -> list[str]:
     """What to know beside the answer."""
     left = sum(one.kind in ("price", "power") for one in answer.obstacles)
     return [
-        beyond,
         say("At the bound every step takes the least that it can: links and losses cost nothing.")
         if bound
         else "",
