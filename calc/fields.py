@@ -1,4 +1,4 @@
-"""What a reader may set: numbers, picks from a catalogue, and fixed answers.
+"""What a reader may set: numbers, one or several picks from a catalogue, and fixed answers.
 
 A dataclass of settings defines each once, in one line: the attribute, and as its metadata how
 links, controls and checks know it. `schema` reads those lines, so that nothing is said twice.
@@ -157,7 +157,45 @@ class Option:
         return None if value in self.options else f"not one of {', '.join(self.options)}"
 
 
-Field = Quantity | Choice | Option
+@dataclass(frozen=True)
+class Several:
+    """A field with any number of answers: named groups, and ids of a catalogue if it has one.
+
+    Links and controls carry a text, ids with commas between; the settings hold a tuple of ids.
+    `key` and `name` are as in `Quantity`.
+    """
+
+    key: str
+    label: str
+    default: str
+    help: str
+    groups: Mapping[str, str]
+    catalogue: str = ""
+    name: str = ""
+
+    @property
+    def absent(self) -> str:
+        """What stands for a key that is not written."""
+        return self.default
+
+    def ids(self, catalogues: Catalogues) -> list[str]:
+        """Ids that may be chosen: groups, then the catalogue in its order."""
+        return [*self.groups, *catalogues.get(self.catalogue, ())]
+
+    def resolve(self, value: str, catalogues: Catalogues) -> tuple[str, ...]:
+        """The ids in a text, each once."""
+        return tuple(dict.fromkeys(value.split(",")))
+
+    def plain(self, value: Sequence[str]) -> str:
+        """The text of some ids, the reverse of `resolve`; the default where there are none."""
+        return ",".join(value) or self.default
+
+    def fault(self, value: Any) -> str | None:
+        """None: an id that is not known stands for nothing."""
+        return None
+
+
+Field = Quantity | Choice | Option | Several
 _WRITTEN = "written"
 
 
@@ -210,6 +248,8 @@ def _kind(field: Field) -> str:
     """Type, range and SI unit."""
     if isinstance(field, Option):
         return " or ".join(repr(option) for option in field.options)
+    if isinstance(field, Several):
+        return "tuple of str"
     if isinstance(field, Choice):
         item = _ITEMS[field.catalogue]
         return item if field.none is None else f"{item} or None"

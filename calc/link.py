@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from calc import custom, pins, sampling
-from calc.fields import Catalogues, Choice, Field, Option, Quantity
+from calc.fields import Catalogues, Choice, Field, Option, Quantity, Several
 from calc.plan import asked as planned
 from calc.scenario import SCHEMA
 from calc.serving import asked, trace
@@ -134,6 +134,16 @@ def _read_choice(field: Choice, text: str, catalogues: Catalogues) -> tuple[str,
     return field.default, say("not known here")
 
 
+def _read_several(field: Several, text: str, catalogues: Catalogues) -> tuple[str, str | None]:
+    offered, given = set(field.ids(catalogues)), field.resolve(text, catalogues)
+    known = field.plain([id for id in given if id in offered])
+    if offered.issuperset(given):
+        return known, None
+    return known, say("partly not known here") if offered.intersection(given) else say(
+        "not known here"
+    )
+
+
 def _read_field(field: Field, text: str, catalogues: Catalogues) -> tuple[Any, str | None]:
     if isinstance(field, Quantity):
         return _read_number(field, text)
@@ -142,6 +152,8 @@ def _read_field(field: Field, text: str, catalogues: Catalogues) -> tuple[Any, s
             return text, None
         options = say(" or ").join(field.options)
         return field.default, say("not {options}", options=options)
+    if isinstance(field, Several):
+        return _read_several(field, text, catalogues)
     return _read_choice(field, text, catalogues)
 
 

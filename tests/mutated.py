@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 
 from calc import link
-from calc.fields import Choice, Option
+from calc.fields import Choice, Option, Several
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.presentation import BY_KEY, FIELDS
 
@@ -41,7 +41,7 @@ def links(number: int, seed: int = 14) -> Iterator[dict[str, str]]:
 def _valid(chance: random.Random) -> dict[str, str]:
     query = {}
     for field in chance.sample(FIELDS, chance.randint(1, 8)):
-        if isinstance(field, Choice):
+        if isinstance(field, (Choice, Several)):
             query[field.key] = chance.choice(list(field.ids(PRESETS)))
         elif isinstance(field, Option):
             query[field.key] = chance.choice(list(field.options))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import link
-from calc.fields import Choice, Option
+from calc.fields import Choice, Option, Several
 from calc.scenario import build
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.presentation import BY_KEY, FIELDS
@@ -24,6 +24,9 @@ def values(draw: st.DrawFn) -> dict[str, object]:
     for field in FIELDS:
         if isinstance(field, Choice):
             drawn[field.name] = draw(st.sampled_from(field.ids(PRESETS)))
+        elif isinstance(field, Several):
+            ids = st.sampled_from(field.ids(PRESETS))
+            drawn[field.name] = field.plain(draw(st.lists(ids, max_size=4, unique=True)))
         elif isinstance(field, Option):
             drawn[field.name] = draw(st.sampled_from(field.options))
         elif field.table and draw(st.booleans()):

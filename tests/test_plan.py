@@ -18,7 +18,7 @@ from calc import Chip, Price, Scenario, plan
 from calc.chip import Fabric
 from calc.explain import plan as explain_plan
 from calc.layout import Layout
-from calc.plan import replica
+from calc.plan import asked, replica
 from presets import chips, formats, models, offers
 
 GOLDEN = tomllib.loads((Path(__file__).parent / "plan_golden.toml").read_text())
@@ -194,7 +194,7 @@ def test_a_chip_without_what_it_takes_says_why() -> None:
         "unpriced": "price", "small": "weights", "slow": "tpot", "unrated": "rate",
     }  # fmt: skip
     reached = {one.chip: one for one in found.obstacles}
-    looser = reached["slow"].looser(ask)
+    looser: Any = reached["slow"].looser(ask)
     assert looser.keys() == {"tpot"} and looser["tpot"] >= reached["slow"].within
     assert "slow" in plan.search(s, replace(ask, **looser), space).per_chip
     assert not reached["small"].looser(ask)
@@ -202,12 +202,30 @@ def test_a_chip_without_what_it_takes_says_why() -> None:
     assert "unpriced" in plan.search(s, cheapest, space).per_chip
 
 
+def test_what_is_compared_is_the_union_of_what_is_named() -> None:
+    s = Scenario(models["qwen3-32b"], chips["t4"], 1, BF16, BF16, BF16, 1, 1)
+    known = {"chips": chips, "models": models, "formats": formats}
+
+    def space(on: str, fmt: str = "published") -> plan.Space:
+        return asked.space({"compared": on, "allowed": fmt}, s, known)
+
+    amd = {one.id for one in space("amd").chips}
+    assert amd and {chips[id].vendor for id in amd} == {"AMD"}
+    assert {one.id for one in space("amd,sidebar,h200").chips} == amd | {"t4", "h200"}
+    assert len(space("all").chips) == len(chips)
+    fp8 = plan.Formats(*[formats["fp8"]] * 3)
+    assert space("all", "fp8.fp8.fp8").formats == (fp8,)
+    published, eight = space("all").formats, space("all", "eight").formats
+    assert eight == space("all", "published,fp8.fp8.fp8,int8.int8.int8").formats
+    assert eight[:2] == (*published, fp8)
+
+
 @pytest.mark.parametrize("limits", [{"ttft": 1e-3}, {"ttft": 1e-3, "tpot": 1e-3}])
-def test_the_looser_limits_of_a_chip_are_kept(limits: dict[str, float]) -> None:
+def test_the_looser_limits_of_a_chip_are_kept(limits: dict[str, Any]) -> None:
     s, ask, space = question(GOLDEN["questions"][1])
     ask = replace(ask, **limits)
     for one in plan.search(s, ask, space, refine=False).obstacles:
-        looser = one.looser(ask)
+        looser: Any = one.looser(ask)
         assert looser.keys() == limits.keys()
         assert one.chip in plan.search(s, replace(ask, **looser), space, refine=False).per_chip
 

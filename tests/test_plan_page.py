@@ -56,6 +56,20 @@ def test_limits_that_nothing_keeps_are_not_relaxed() -> None:
     assert re.search(r"\[TPOT [\d.]+ ms\]\(\S*[?&]tt=\d", table)
 
 
+def test_chips_and_formats_are_chosen_from_lists() -> None:
+    test = opened("plan", **{**CHAT, "on": "mi300x,h100-sxm,nonsense", "fmt": "fp8.fp8.fp8"})
+    assert "Chips compared (on) in the link is partly not known here" in words(test)
+    chips = test.multiselect(key="on-chosen")
+    assert chips.value == ["mi300x", "h100-sxm"]
+    assert "AMD" in chips.options
+    assert any(name.endswith(", no price published") for name in chips.options)
+    assert "not modelled" in notes(test) and "FP8" in words(test)
+    chips.set_value(["amd"]).run()
+    assert test.session_state["on"] == "amd"
+    test.multiselect(key="on-chosen").set_value([]).run()
+    assert test.session_state["on"] == "all"
+
+
 def test_each_tab_opens() -> None:
     wanted = {
         "Every chip": "MI325X", "Launch command": "vllm serve Qwen/Qwen3-32B",

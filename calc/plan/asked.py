@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from calc import fields, prefill
 from calc.checkpoint import ROUTED, UNSAID
 from calc.chip import Chip, Price
-from calc.fields import Catalogues, Field, Option, Quantity, optional
+from calc.fields import Catalogues, Field, Option, Quantity, Several, optional
 from calc.formats import NumberFormat
 from calc.model import Model
 from calc.plan.ask import ARRANGEMENTS, MOST_CHIPS, OBJECTIVES, PERCENTILES, Ask, Formats, Space
@@ -22,12 +22,19 @@ _HOW: Mapping[str, tuple[str, ...]] = {
     "one": ("chunked", "continuous"),
     "two": ("disaggregated",),
 }
-_VENDORS = ("nvidia", "amd", "google")
+_VENDORS = {"nvidia": "NVIDIA", "amd": "AMD", "google": "Google"}
+_CHIPS: Mapping[str, str] = {
+    "all": marked("all chips"), **_VENDORS, "other": marked("other makers"),
+    "sidebar": marked("the sidebar's chip"),
+}  # fmt: skip
 # Formats that are tried beside a model as it is published: weights, cache, compute.
 _EIGHT = (("fp8", "fp8", "fp8"), ("int8", "int8", "int8"))
 _FOUR = (("nvfp4", "fp8", "nvfp4"), ("int4-g128", "fp8", "bf16"))
-_FORMATS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
-    "published": (), "sidebar": (), "eight": _EIGHT, "four": (*_EIGHT, *_FOUR),
+_TRIPLES = {".".join(triple): triple for triple in (*_EIGHT, *_FOUR)}
+_FORMATS: Mapping[str, str] = {
+    "published": marked("as published"), "sidebar": marked("as in the sidebar"),
+    "eight": marked("published, 8 bit"), "four": marked("published, 8 and 4 bit"),
+    **{id: "/".join(dict.fromkeys(triple)).upper() for id, triple in _TRIPLES.items()},
 }  # fmt: skip
 
 
@@ -64,15 +71,15 @@ class Wanted:
         "spare", marked("Spare replica"), "off",
         marked("One more in each pool than it takes: the loss of one breaks no limit."),
         ("off", "on")))
-    allowed: str = optional(Option(
+    allowed: tuple[str, ...] = optional(Several(
         "fmt", marked("Formats allowed"), "published",
-        marked("Weights as published, as in the sidebar, or also 8 and 4 bit. Quality is not "
-               "modelled."),
-        tuple(_FORMATS)))
-    compared: str = optional(Option(
+        marked("Of weights, cache and compute. What narrower ones do to quality is not modelled."),
+        _FORMATS))
+    compared: tuple[str, ...] = optional(Several(
         "on", marked("Chips compared"), "all",
-        marked("All, those of one maker, or the sidebar's only."),
-        ("all", *_VENDORS, "other", "sidebar")))
+        marked("Chips, or all of a maker. One without a published price is compared by chips, "
+               "energy or time only."),
+        _CHIPS, "chips"))
 # fmt: on
 
 
@@ -113,7 +120,7 @@ def space(values: Mapping[str, Any], scenario: Scenario, catalogues: Catalogues)
         chips.append(_typed(s.chip.stated, s))
     return Space(
         tuple(chip for chip in chips if _compared(chip, wanted.compared, s)),
-        tuple(_formats(wanted.allowed, s, catalogues["formats"])),
+        _formats(wanted.allowed, s, catalogues["formats"]),
         _HOW[wanted.arrangement],
         wanted.most_chips,
     )
@@ -133,21 +140,30 @@ def _typed(chip: Chip, s: Scenario) -> Chip:
     return replace(chip, price=price, power=s.power or chip.power)
 
 
-def _compared(chip: Chip, which: str, s: Scenario) -> bool:
+def _compared(chip: Chip, which: Collection[str], s: Scenario) -> bool:
     vendor = chip.vendor.lower()
-    if which == "sidebar":
-        return chip.id == s.chip.id
-    if which == "other":
-        return vendor not in _VENDORS
-    return which in ("all", vendor)
+    names = {"all", chip.id, vendor if vendor in _VENDORS else "other"}
+    if chip.id == s.chip.id:
+        names.add("sidebar")
+    return not names.isdisjoint(which)
 
 
-def _formats(allowed: str, s: Scenario, formats: Mapping[str, NumberFormat]) -> list[Formats]:
-    if allowed == "sidebar":
-        weights = s.weight_format if isinstance(s.weight_format, NumberFormat) else None
-        return [Formats(weights, s.kv_format, s.compute_format)]
-    further = [Formats(*(formats[id] for id in triple)) for triple in _FORMATS[allowed]]
-    return [published(s.model, formats), *further]
+def _formats(
+    allowed: Sequence[str], s: Scenario, formats: Mapping[str, NumberFormat]
+) -> tuple[Formats, ...]:
+    def of(*triples: tuple[str, str, str]) -> list[Formats]:
+        return [Formats(*(formats[id] for id in triple)) for triple in triples]
+
+    own = [published(s.model, formats)]
+    weights = s.weight_format if isinstance(s.weight_format, NumberFormat) else None
+    known = {
+        "published": own,
+        "sidebar": [Formats(weights, s.kv_format, s.compute_format)],
+        "eight": own + of(*_EIGHT),
+        "four": own + of(*_EIGHT, *_FOUR),
+        **{id: of(triple) for id, triple in _TRIPLES.items()},
+    }
+    return tuple(dict.fromkeys(one for id in allowed for one in known.get(id, ())))
 
 
 def published(model: Model, formats: Mapping[str, NumberFormat]) -> Formats:

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from calc.fields import Catalogues, Choice, Field, Option, Quantity
+from calc.fields import Catalogues, Choice, Field, Option, Quantity, Several
 from calc.link import dump_value
 from calc.scenario import OWN, class_of, own_of, usual
 from calc.words import inside, marked, say
@@ -81,8 +81,9 @@ FOLDED: dict[str, Rows] = {
     marked("Plan"): (
         ("objective", "percentile"),
         ("headroom", "most_used"),
-        ("compared", "most_chips"),
-        ("allowed", "arrangement"),
+        ("compared",),
+        ("allowed",),
+        ("most_chips", "arrangement"),
         ("spare",),
     ),
     marked("Serving"): (
@@ -294,6 +295,8 @@ def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> An
         return _choice(field, offered)
     if isinstance(field, Option):
         return _option(field)
+    if isinstance(field, Several):
+        return _several(field, offered)
     number = int if field.whole else float
     if field.table:
         return st.number_input(
@@ -372,6 +375,42 @@ def _option(field: Option) -> str:
         help=say(field.help),
         bind="query-params",
     )
+
+
+def _several(field: Several, offered: Catalogues) -> str:
+    """Any number of answers; none stands for the default.
+
+    The text that the link holds is out of sight, and follows them.
+    """
+    with st.container(key=f"bound-{field.key}", height=1, border=False):
+        now = st.text_input(say(field.label), field.default, key=field.key, bind="query-params")
+    ids, chosen = field.ids(offered), f"{field.key}-chosen"
+    given = () if now == field.default else field.resolve(now, offered)
+    st.session_state[chosen] = [id for id in given if id in ids]
+    st.multiselect(
+        say(field.label),
+        ids,
+        key=chosen,
+        format_func=lambda id: _named(field, id, offered),
+        help=say(field.help),
+        placeholder=_named(field, field.default, offered),
+        on_change=_gather,
+        args=(field, chosen),
+    )
+    return now
+
+
+def _named(field: Several, id: str, offered: Catalogues) -> str:
+    if id in field.groups:
+        return say(field.groups[id])
+    item = offered[field.catalogue][id]
+    if getattr(item, "price", None) is None:
+        return say("{chip}, no price published", chip=item.name)
+    return str(item.name)
+
+
+def _gather(field: Several, chosen: str) -> None:
+    st.session_state[field.key] = field.plain(st.session_state[chosen])
 
 
 def controls(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from calc import plan
+from calc.fields import Quantity
 from calc.plan import BINDS, Answer, Ask, Candidate, Obstacle, Offer, Proof
 from calc.words import say
 from pages.ui.frame import link
@@ -92,6 +93,7 @@ def _kept(one: Obstacle, ask: Ask) -> str:
     looser, changed = one.looser(ask), {}
     for limit, value in looser.items():
         field = FIELDS[_LIMITS[limit]]
+        assert isinstance(field, Quantity)
         plain = field.plain(value)
         if field.problem(plain):
             return ""

@@ -208,6 +208,9 @@ def noted(answer: Answer, *, bound: bool) -> list[str]:
         say("At the bound every step takes the least that it can: links and losses cost nothing.")
         if bound
         else "",
+        say("What formats narrower than the checkpoint's do to quality is not modelled.")
+        if any(one.weights for one in answer.space.formats)
+        else "",
         text.plural(
             left,
             marked("{n} chip would keep the limits, but has no published price or power."),
