@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calc import Chip, Price, Scenario, plan
+from calc import Chip, Price, Scenario, memory, plan
 from calc.chip import Fabric
 from calc.explain import plan as explain_plan
 from calc.layout import Layout
@@ -294,6 +294,15 @@ def test_a_launch_command_says_the_plan(engine: str) -> None:
     for flag in (*wanted[engine], str(best.budget), "5000"):
         assert flag in only.text
     assert any("checkpoint that is stored so" in told for told in found.left_out)
+
+
+def test_the_parts_of_a_plan_add_up_to_its_limit_and_its_memory() -> None:
+    s, ask, space = question(GOLDEN["questions"][1])
+    for percentile in ("mean", "p50", "p95"):
+        for one in plan.search(s, replace(ask, percentile=percentile), space).rows:
+            assert sum(one.answering.values()) == pytest.approx(ask.tpot, rel=1e-6)
+            assert sum(one.memory.values()) == pytest.approx(memory.capacity(one.scenario))
+            assert min(one.answering.values()) >= 0 and one.memory["kv_cache"] > 0
 
 
 def test_a_plan_against_an_api() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from calc import cost
+from calc import cost, memory
 from calc.plan.ask import Ask
 from calc.scenario import Scenario
 from calc.serving import queueing
@@ -147,3 +147,31 @@ class Candidate:
     def tokens_per_joule(self) -> float:
         """Answer tokens for each joule at the chips' power [token/J]."""
         return self.ask.rate * self.ask.output / self.watts
+
+    @property
+    def answering(self) -> Mapping[str, float]:
+        """The mean time per token and what is left of its limit [s].
+
+        `step` with no prompt beside it, what `prompts` add to it, the `tail` from there to the
+        asked percentile, and what is `left`.
+        """
+        # Of a low percentile the mean may be above what is asked.
+        step, mean = min(self.step, self.tpot), min(self.mean_tpot, self.tpot)
+        return {
+            "step": step,
+            "prompts": max(mean - step, 0.0),
+            "tail": self.tpot - max(mean, step),
+            "left": self.ask.tpot - self.tpot,
+        }
+
+    @property
+    def memory(self) -> Mapping[str, float]:
+        """What fills a replica's memory, with as many sequences as it has slots [byte]."""
+        s, context = self.scenario, self.ask.context
+        weights = memory.weights(s)
+        cache = float(memory.kv_cache(s, self.slots, context))
+        used = self.slots * memory.activations_per_sequence(s)
+        left = memory.capacity(s) - weights - cache - used
+        return {
+            "weights": weights, "kv_cache": cache, "activations": used, "free": max(left, 0.0),
+        }  # fmt: skip

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from calc.plan import Answer
-from calc.words import say
+from calc.plan import Answer, Candidate
+from calc.words import marked, say
 from pages.ui.charts import kit, lines
 from pages.ui.writing import palette, text
 
@@ -59,5 +61,51 @@ def chips(answer: Answer) -> kit.Chart:
         "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
                   "showgrid": False},
         "shapes": [],
+    }  # fmt: skip
+    return kit.figure(data, layout)
+
+
+_TIMES: Mapping[str, palette.Look] = {
+    "step": palette.Look(marked("decode step"), "#009E73"),
+    "prompts": palette.Look(marked("reading prompts"), "#CC79A7"),
+    "tail": palette.Look(marked("to the percentile"), "#E69F00"),
+    "left": palette.Look(marked("left of the limit"), palette.QUANTITIES["free"].colour),
+}
+
+
+def parts(one: Candidate) -> kit.Chart:
+    """What a token's time and a replica's memory are made of, as shares of limit and memory."""
+    bars = {
+        say("time"): (one.answering, _TIMES, "s"),
+        say("memory"): (one.memory, palette.QUANTITIES, "B"),
+    }
+    data, rows = [], []
+    for bar, (found, looks, unit) in bars.items():
+        whole, entries = sum(found.values()), []
+        for name, part in found.items():
+            if not part > 0:
+                continue
+            look = looks[name]
+            label, value = say(look.label), text.si(part, unit)
+            data.append({
+                "type": "bar", "orientation": "h", "name": label, "y": [bar],
+                "x": [100 * part / whole], "marker": {"color": look.colour},
+                "text": [value if part > 0.09 * whole else ""], "textposition": "inside",
+                "insidetextanchor": "middle", "textangle": 0,
+                "textfont": {"color": palette.INK, "size": kit.FONT_SIZE},
+                "hovertemplate": kit.hovered(f"{label}: {value}"),
+            })  # fmt: skip
+            entries.append(kit.key(label, look.colour, "■"))
+        rows += kit.wrapped(entries)
+    layout = {
+        **kit.frame(72, legend_rows=len(rows)), "height": 260,
+        "barmode": "stack", "bargap": 0.35,
+        "xaxis": {
+            "range": [0, 100], "title": {"text": say("Share of the limit and of memory (%)")},
+            "automargin": False, "nticks": 6,
+        },
+        "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
+                  "showgrid": False},
+        "shapes": [kit.legend(*rows)],
     }  # fmt: skip
     return kit.figure(data, layout)

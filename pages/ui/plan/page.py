@@ -122,6 +122,7 @@ def one_plan(view: PlanView) -> None:
         st.caption(say("There is no plan to look into."))
         return
     st.markdown(words.machines(view.looked_at))
+    kit.show(figures.parts(view.looked_at), key="plan-parts", alt=words.parts(view.looked_at))
     st.markdown(tables.chosen(view.looked_at))
 
 

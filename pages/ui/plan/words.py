@@ -151,6 +151,20 @@ def binds(one: Candidate) -> str:
     )
 
 
+def parts(one: Candidate) -> str:
+    """What a token's time and a replica's memory are made of."""
+    times, held = one.answering, one.memory
+    return say(
+        "A decode step takes {step} of the limit of {limit} a token, prompts add {prompts}, {left} "
+        "is left. Weights take {weights} of a replica's memory, the cache of all slots {cache}, "
+        "{free} is free.",
+        step=text.si(times["step"], "s"), limit=text.si(one.ask.tpot, "s"),
+        prompts=text.si(times["prompts"], "s"), left=text.si(times["left"], "s"),
+        weights=text.si(held["weights"], "B"), cache=text.si(held["kv_cache"], "B"),
+        free=text.si(held["free"], "B"),
+    )  # fmt: skip
+
+
 def nothing(answer: Answer) -> str:
     """No plan: the least that can be reached, and what the next looser limit costs."""
     ask = answer.ask
