@@ -305,6 +305,20 @@ def test_the_parts_of_a_plan_add_up_to_its_limit_and_its_memory() -> None:
             assert min(one.answering.values()) >= 0 and one.memory["kv_cache"] > 0
 
 
+def test_a_grid_has_the_best_of_each_chip_and_says_why_cells_are_empty() -> None:
+    s, ask, space = question(GOLDEN["questions"][1])
+    found = plan.search(s, ask, space)
+    grid = found.grid(3)
+    for chip, row, usd in zip(grid.chips, grid.cells, grid.usd, strict=True):
+        best = found.per_chip[space.chips[chip].id]
+        assert np.nanmin(usd) == pytest.approx(best.usd_per_hour)
+        for size, cell in zip(grid.sizes, row, strict=True):
+            if isinstance(cell, str):
+                assert cell in {"", *plan.KINDS}
+            else:
+                assert cell.scenario.n_chips == size
+
+
 def test_a_plan_against_an_api() -> None:
     """3,000 tokens in and 300 out at $1 and $10 are $0.006: $216 an hour at 10/s."""
     s, ask, space = question(GOLDEN["questions"][1])

@@ -87,7 +87,7 @@ def of(table: Table, ask: Ask, space: Space, served: set[str]) -> tuple[Obstacle
             holds[chip.id] = holds.get(chip.id, False) or bool(fits.any())
             timed = bool(np.isfinite(one.readers.reading[index][fits]).any())
             times[chip.id] = times.get(chip.id, False) or timed
-    least = _least(table, ask, len(space.chips))
+    least = least_times(table, ask, table.chip, len(space.chips))
     found = []
     for index, chip in enumerate(space.chips):
         if chip.id in served:
@@ -100,12 +100,13 @@ def of(table: Table, ask: Ask, space: Space, served: set[str]) -> tuple[Obstacle
         elif not math.isfinite(tpot):
             found.append(Obstacle(chip.id, "memory"))
         else:
-            kind = _kind(ask, tpot, ttft, joint[0])
+            kind = kind_of(ask, tpot, ttft, joint[0])
             found.append(Obstacle(chip.id, kind, tpot, ttft, *joint))
     return tuple(found)
 
 
-def _kind(ask: Ask, tpot: float, ttft: float, within: float) -> str:
+def kind_of(ask: Ask, tpot: float, ttft: float, within: float) -> str:
+    """What is in the way of what can be timed, of `KINDS`."""
     if tpot > ask.tpot:
         return "tpot"
     if ttft > ask.ttft:
@@ -115,16 +116,19 @@ def _kind(ask: Ask, tpot: float, ttft: float, within: float) -> str:
     return "power" if ask.objective == "energy" else "price"
 
 
-def _least(table: Table, ask: Ask, chips: int) -> tuple[np.ndarray, ...]:
-    """By chip: either time alone, either while all else is kept, and both as times of limits."""
+def least_times(table: Table, ask: Ask, place: np.ndarray, places: int) -> tuple[np.ndarray, ...]:
+    """The least by place of each replica.
+
+    Either time alone, either while all else is kept, and both as times of their limits.
+    """
     c = table.columns
     kept = table.kept(ask)
     usable = np.isfinite(c.ttft) & (c.used <= ask.most_used) & np.isfinite(table.chips)
     both = np.maximum(c.tpot / ask.tpot, c.ttft / ask.ttft)
 
     def least(values: np.ndarray, among: np.ndarray) -> np.ndarray:
-        found = np.full(chips, np.inf)
-        np.minimum.at(found, table.chip[among], values[among])
+        found = np.full(places, np.inf)
+        np.minimum.at(found, place[among], values[among])
         return found
 
     return (

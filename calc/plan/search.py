@@ -15,6 +15,7 @@ from calc.plan import obstacles, pools, replica
 from calc.plan.ask import ARRANGEMENTS, Ask, Space
 from calc.plan.candidate import Candidate, Prefill
 from calc.plan.curve import Curve
+from calc.plan.grid import Grid
 from calc.plan.obstacles import Obstacle
 from calc.plan.pools import Pool
 from calc.plan.survey import DISAGGREGATED, Columns, Survey, survey
@@ -81,6 +82,11 @@ class Answer:
     def per_chip(self) -> dict[str, Candidate]:
         """The best of each chip that keeps the limits, by its id."""
         return self.of_chips()
+
+    def grid(self, most: int) -> Grid:
+        """The best of so many chips by chips of a replica."""
+        chips = tuple(int(self.table.chip[at]) for at in self.firsts[:most])
+        return Grid.of(self.table, self.ask, self.space, chips, self.rows)
 
     @cached_property
     def curve(self) -> Curve:

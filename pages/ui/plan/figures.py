@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from calc.plan import Answer, Candidate
+from calc.plan import BINDS, KINDS, Answer, Candidate
 from calc.words import marked, say
 from pages.ui.charts import kit, lines
 from pages.ui.writing import palette, text
@@ -63,6 +63,59 @@ def chips(answer: Answer) -> kit.Chart:
         "shapes": [],
     }  # fmt: skip
     return kit.figure(data, layout)
+
+
+def sizes(answer: Answer) -> kit.Chart:
+    """Price of the best of each chip by chips of a replica; what binds, or is in the way."""
+    grid = answer.grid(_BARS)
+    names = [text.plain_html(text.shortened(answer.space.chips[i].name, 20)) for i in grid.chips]
+    at = [(row, column) for row in range(len(names)) for column in range(len(grid.sizes))]
+    told = [[_cell(cell) for cell in row] for row in grid.cells]
+    gaps = [(row, column) for row, column in at if grid.usd[row, column] != grid.usd[row, column]]
+    data = [
+        {
+            "type": "heatmap", "z": grid.usd, "x": list(range(len(grid.sizes))),
+            "y": list(range(len(names))), "text": told, "hoverongaps": False,
+            "colorscale": "Cividis", "reversescale": True, "xgap": 2, "ygap": 2,
+            "hovertemplate": kit.hovered("%{text}"),
+            "colorbar": {"title": {"text": say("USD/hour")}, "thickness": 12, "outlinewidth": 0},
+        },
+        {
+            "type": "scatter", "mode": "markers", "x": [column for _, column in gaps],
+            "y": [row for row, _ in gaps], "text": [told[row][column] for row, column in gaps],
+            "hovertemplate": kit.hovered("%{text}"), "cliponaxis": False,
+            "marker": {"symbol": "x-thin", "size": 8,
+                       "line": {"color": palette.RULE, "width": 1.5}},
+        },
+    ]  # fmt: skip
+    frame = kit.frame(150)
+    frame["margin"]["r"] = 90
+    layout = {
+        **frame,
+        "xaxis": {
+            "title": {"text": say("Chips of a replica"), "standoff": 8}, "automargin": False,
+            "tickvals": list(range(len(grid.sizes))), "ticktext": [str(n) for n in grid.sizes],
+            "range": [-0.5, len(grid.sizes) - 0.5], "showgrid": False,
+        },
+        "yaxis": {
+            "tickvals": list(range(len(names))), "ticktext": names, "automargin": False,
+            "range": [len(names) - 0.5, -0.5], "ticksuffix": "  ", "showgrid": False,
+        },
+        "shapes": [kit.legend([kit.key(say("no plan or no price"), palette.RULE, "×")])],
+    }  # fmt: skip
+    return kit.figure(data, layout)
+
+
+def _cell(cell: Candidate | str) -> str:
+    if isinstance(cell, Candidate):
+        unpriced = cell.usd_per_hour != cell.usd_per_hour
+        return say(
+            "{price}: {chips} chips; {what} binds",
+            price=say("no price published") if unpriced else text.usd(cell.usd_per_hour),
+            chips=cell.chips,
+            what=say(BINDS[cell.binds]),
+        )
+    return say(KINDS[cell]) if cell else say("not had in this number")
 
 
 _TIMES: Mapping[str, palette.Look] = {

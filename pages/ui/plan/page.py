@@ -116,6 +116,18 @@ def every_chip(view: PlanView) -> None:
     st.markdown(tables.every_chip(view.found))
 
 
+def by_size(view: PlanView) -> None:
+    """The best of each chip by chips of a replica."""
+    if not view.found.rows:
+        st.caption(say("No chip has a plan: what keeps each from one stands above."))
+        return
+    kit.show(
+        figures.sizes(view.found),
+        key="plan-sizes",
+        alt=say("Price of the best plan of each chip by chips of a replica, or why there is none."),
+    )
+
+
 def one_plan(view: PlanView) -> None:
     """The figures of the plan that is looked at."""
     if view.looked_at is None:
@@ -227,6 +239,7 @@ PAGE = Page(
     tabs={
         marked("This plan"): one_plan,
         marked("Every chip"): every_chip,
+        marked("By size"): by_size,
         marked("Simulated"): simulated,
         marked("Launch command"): launch,
         marked("Against an API"): api,
