@@ -92,9 +92,11 @@ def sentence(*statements: str) -> str:
 
 def sentences(*parts: str) -> str:
     """Sentences one after another; empty ones are left out."""
+    said = [part for part in parts if part]
     return reduce(
         lambda before, after: say("{before} {after}", before=before, after=after),
-        filter(None, parts),
+        said[1:],
+        said[0] if said else "",
     )
 
 
