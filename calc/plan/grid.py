@@ -50,7 +50,7 @@ class Grid:
         order = table.ordered(ask, table.kept(ask) & np.isin(table.chip, chips))
         _, first = np.unique(place[order], return_index=True)
         plans = table.plans(order[first], ask)
-        best = dict(zip(place[order[first]].tolist(), plans, strict=True))
+        best: dict[int, Candidate] = dict(zip(place[order[first]].tolist(), plans, strict=True))
         index_of = {space.chips[chip].id: chip for chip in chips}
         for row in reversed(rows):
             s = row.scenario
