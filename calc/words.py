@@ -57,6 +57,7 @@ UNITS = (
     marked("byte/s"),
     marked("byte/token"),
     marked("chips"),
+    marked("clients"),
     marked("columns"),
     marked("copies"),
     marked("elements"),

@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from calc.explain import EXPLANATIONS
 from calc.fields import Choice, Option
 from calc.measured import files
+from pages.ui.frame import draw, switches
 from pages.ui.frame.presentation import FIELDS
 from pages.ui.measured.several import EXAMPLE
 from pages.ui.writing import reference, text
@@ -95,11 +96,13 @@ def quotes() -> tuple[str, ...]:
         given |= {model.name, model.note, *model.sources}
     given |= {item.name for item in formats.values()}
     given |= {entry.source for entry in EXPLANATIONS.values()}
-    given |= set(reference.sections())
+    given |= {draw.NAME, *reference.sections()}
     for row in measured.rows():
         given |= {row.source, row.reference, row.engine_name, row.engine_version}
     given |= {form.name for form in files.FORMS} | {EXAMPLE}
-    both = {*given, *map(text.plain, given)} - {""}
+    plain = {text.plain(one) for one in given}
+    # In HTML without backslashes.
+    both = {*given, *plain, *(re.sub(r"\\(.)", r"\1", one) for one in plain)} - {""}
     return tuple(sorted(both, key=len, reverse=True))
 
 
@@ -123,7 +126,7 @@ def within(root: Any) -> Iterator[str]:
 
 
 # Texts that are kept on the page for the link alone.
-HIDDEN = frozenset({"pins", "trace"})
+HIDDEN = frozenset({"pins", "trace", switches.KEY})
 
 
 def elements(node: Any) -> Iterator[Any]:
@@ -165,7 +168,7 @@ def texts(message: Any) -> Iterator[str]:
 UNSEEN = frozenset(
     {
         "id", "key", "form_id", "element_id", "deferred_file_id", "icon", "url", "url_path",
-        "query_param_key", "type", "language", "tag", "component_name", "js_content",
+        "page", "page_script_hash", "query_param_key", "type", "language", "tag", "component_name", "js_content",
         "html_content", "css_content",
     }
 )  # fmt: skip

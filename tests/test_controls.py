@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from pages_app import metrics, opened, tour
+from pages_app import PAGES, metrics, opened, tour
 from streamlit.testing.v1 import AppTest
 
 from calc import link, pins
 from calc.pins import Pin
+from pages.ui.frame import switches
 from pages.ui.frame.presentation import FIELDS
 from pages.ui.frame.sidebar import UNSEEN
 
@@ -71,8 +72,8 @@ def test_the_limits_can_be_reached() -> None:
 def test_no_control_is_read_before_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a restart a session begins with what the browser's controls hold.
 
-    It learns of each as it is drawn; what the link holds is read there until then. Names that begin
-    with an underscore are the app's own notes.
+    It learns of each as it is drawn; what the link holds, switches within pages in one key of it, is
+    read there until then. Names that begin with an underscore are the app's own notes.
     """
     early = set()
 
@@ -86,4 +87,5 @@ def test_no_control_is_read_before_it_is_drawn(monkeypatch: pytest.MonkeyPatch) 
     for page, test in tour(f="operators", pins=pins.write([Pin("half", "n=8")])):
         drawn = {key for key in early if key in test.session_state and not key.startswith("_")}
         assert "lang" in drawn
-        assert drawn <= link.keys(FIELDS), page.name
+        held = {switch.key for other in PAGES.values() for switch in other.switched}
+        assert drawn <= {*link.keys(FIELDS), switches.KEY, *held}, page.name

@@ -12,7 +12,7 @@ from calc import Scenario, known, link, pins
 from calc import scenario as scenarios
 from calc.fields import Choice, Field, Quantity
 from calc.pins import Pin
-from calc.words import say
+from calc.words import inside, marked, say
 from pages.ui.frame import sidebar
 from pages.ui.frame.link import PRESETS, of_pin, widget_values
 from pages.ui.frame.presentation import FIELDS, SETTINGS, VIEWING
@@ -121,7 +121,11 @@ def suggestion() -> str:
 _BY_NAME = {field.name: field for field in SETTINGS}
 # Told where there is nothing to be told apart from.
 _ALWAYS = ("model", "chip", "n_chips")
-_USES = {"weight_format": "weights", "kv_format": "KV", "compute_format": "compute"}
+_USES = {
+    "weight_format": marked("{format} weights"),
+    "kv_format": marked("{format} KV"),
+    "compute_format": marked("{format} compute"),
+}
 
 
 def _part(field: Field, values: Mapping[str, Any]) -> str:
@@ -131,11 +135,11 @@ def _part(field: Field, values: Mapping[str, Any]) -> str:
         item = PRESETS[field.catalogue].get(value)
         return str(item.name if item else value)
     if field.name == "n_chips":
-        return f"{value} chips" if value != 1 else "1 chip"
+        return text.plural(value, marked("{n} chip"), marked("{n} chips"))
     if field.name in _USES:
-        return f"{value} {_USES[field.name]}"
+        return say(_USES[field.name], format=value)
     if isinstance(field, Quantity):
-        return f"{field.label.lower()} {link.dump_value(field, value)}"
+        return f"{inside(field.label)} {link.dump_value(field, value)}"
     return f"{field.key}={link.dump_value(field, value)}"
 
 

@@ -153,11 +153,12 @@ def _fitted(s: Scenario, rows: Sequence[Row]) -> None:
 def told(found: Fit, known: EngineClass, before: Agreement) -> str:
     """What was fitted, and how much better it is on the rows than the class."""
     own, usual, after = found.constants, known.constants, found.agreement
+    fitted = text.plural(after.rows, marked("{n} row"), marked("{n} rows"))
     return text.sentences(
         say(
             "Fitted on {n}: **{time}** a kernel and **{share}** of the memory bandwidth; the class "
             "({name}) has {usual_time} and {usual_share}.",
-            n=text.plural(after.rows, marked("{n} row"), marked("{n} rows")),
+            n=fitted,
             time=text.si(own.kernel_time, "s"),
             share=text.percent(own.bandwidth_efficiency),
             name=say(known.name),

@@ -37,10 +37,11 @@ def verdict(scenario: Scenario, cycle: speculative.Cycle, best: int, free: float
         if free >= 1
         else say("verification is free at no batch")
     )
+    drafted = text.plural(s.n_draft, marked("{n} token"), marked("{n} tokens"))
     return say(
         "Drafting {tokens} at acceptance {acceptance:g} {effect} at batch {batch:,}; {longest}, "
         "and {verify}.",
-        tokens=text.plural(s.n_draft, marked("{n} token"), marked("{n} tokens")),
+        tokens=drafted,
         acceptance=s.acceptance,
         effect=effect,
         batch=s.batch,
