@@ -175,9 +175,12 @@ class Batch:
 
     def elapsed_beside(self, groups: Sequence[Sequence[tuple[int, int]]]) -> float:
         """Time of one step that takes chunks of prompts along, by group [s]."""
-        added = [self.clock.chunks(len(self), chunks) for chunks in groups]
-        busy, links = (max(each) for each in zip(*added, strict=True))
-        return self.clock.together(self.busy(1) + busy, self.clock.links[len(self)] + links)
+        size, clock = len(self), self.clock
+        busy, links = clock.chunks(size, groups[0])
+        for chunks in groups[1:]:
+            more = clock.chunks(size, chunks)
+            busy, links = max(busy, more[0]), max(links, more[1])
+        return clock.together(self.busy(1) + busy, clock.links[size] + links)
 
     def steps_until(self, time: float, most: int) -> int:
         """Fewest steps that take at least so long, at least one and at most `most`."""

@@ -36,19 +36,19 @@ class Timed:
     """Requests that come at their times, whatever the service does."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
-        self.foreseen, self._next = tasks, 0
+        self.foreseen, self._coming = tasks, iter(tasks)
+        self._look()
 
-    @property
-    def at(self) -> float:
-        return math.inf if self.over else self.foreseen[self._next].ready
-
-    @property
-    def over(self) -> bool:
-        return self._next == len(self.foreseen)
+    def _look(self) -> None:
+        self._next = next(self._coming, None)
+        self.over = self._next is None
+        self.at = self._next.ready if self._next else math.inf
 
     def take(self) -> Task:
-        self._next += 1
-        return self.foreseen[self._next - 1]
+        task = self._next
+        assert task
+        self._look()
+        return task
 
 
 class Clients:

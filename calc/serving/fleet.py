@@ -50,20 +50,24 @@ class Fleet:
             self._left.update(map(self._choose, comers.foreseen))
         for place in range(len(self._replicas)):
             self._go_on(place)
+        dues, replicas, under_way = self._dues, self._replicas, self._under_way
         while True:
-            due, comes = self._next_due(), comers.at
-            sent = self._under_way[0][0] if self._under_way else math.inf
-            if math.inf > comes <= min(due, sent):
+            # What a request has moved since is thrown away.
+            while dues and replicas[dues[0][1]].due != dues[0][0]:
+                heapq.heappop(dues)
+            due = dues[0][0] if dues else math.inf
+            sent = under_way[0][0] if under_way else math.inf
+            if math.inf > comers.at <= min(due, sent):
                 (enter or self._deliver)(comers.take())
             elif math.inf > sent <= due:
-                self._deliver(heapq.heappop(self._under_way)[2])
+                self._deliver(heapq.heappop(under_way)[2])
             elif due < math.inf:
-                self._go_on(heapq.heappop(self._dues)[1])
+                self._go_on(heapq.heappop(dues)[1])
                 yield
                 continue
             elif comers.over or not self._nudge():
                 return
-            if comers.over and not self._under_way:
+            if comers.over and not under_way:
                 self._close()
             yield
 
@@ -109,10 +113,3 @@ class Fleet:
         due = self._replicas[place].due
         if due < math.inf:
             heapq.heappush(self._dues, (due, place))
-
-    def _next_due(self) -> float:
-        """When something ends next; what a request has moved is thrown away."""
-        dues = self._dues
-        while dues and self._replicas[dues[0][1]].due != dues[0][0]:
-            heapq.heappop(dues)
-        return dues[0][0] if dues else math.inf

@@ -125,7 +125,7 @@ class Chunks:
         parts: list[Parts] = [[] for _ in left]
         tasks = []
         for task in replica.reading:
-            group = left.index(max(left))
+            group = left.index(max(left)) if self.groups > 1 else 0
             size = min(left[group], task.to_read - task.read)
             if size <= 0:
                 break

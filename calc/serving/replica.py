@@ -263,16 +263,19 @@ class Replica:
         self.store.grow(grown)
 
     def _note_gaps(self, steps: int, time: float) -> None:
-        """Write down how long sequences waited for their tokens: those of the first step apart."""
-        first = self.batch.elapsed(1) if steps > 1 else time
-        end, old = self.now - time + first, self.batch.size
-        for task in self._fresh:
-            self.log.waited(end - task.latest, task.width)
-            old -= task.width
-        if old:
-            self.log.waited(end - self._latest, old)
+        """Write down how long sequences waited for their tokens, for that of the first step apart.
+
+        Its steps are alike but for a token of context each.
+        """
+        each, size, note = time / steps, self.batch.size, self.log.waited
+        start = self.now - time
         if steps > 1:
-            self.log.waited((time - first) / (steps - 1), (steps - 1) * self.batch.size)
+            note(each, (steps - 1) * size)
+        for task in self._fresh:
+            note(start + each - task.latest, task.width)
+            size -= task.width
+        if size:
+            note(start + each - self._latest, size)
         self._latest = self.now
         self._fresh.clear()
 
