@@ -168,7 +168,8 @@ def texts(message: Any) -> Iterator[str]:
 UNSEEN = frozenset(
     {
         "id", "key", "form_id", "element_id", "deferred_file_id", "icon", "url", "url_path",
-        "page", "page_script_hash", "query_param_key", "type", "language", "tag", "component_name", "js_content",
+        "page", "page_script_hash", "query_param_key", "type", "language", "tag",
+        "component_name", "js_content",
         "html_content", "css_content",
     }
 )  # fmt: skip
@@ -193,7 +194,7 @@ def in_code(node: Any) -> Iterator[str]:
 
 def formula(lines: str) -> str:
     """What is left of lines to copy beside symbols and functions."""
-    return re.sub(r"\b(?:\w*_\w+|bar|max|min|floor|argmax|first|last|for)\b", "", lines)
+    return re.sub(r"\b(?:\w*_\w+|bar|max|min|floor|ceil|argmax|first|last|for)\b", "", lines)
 
 
 def in_component(data: str) -> Iterator[str]:

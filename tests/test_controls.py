@@ -72,8 +72,8 @@ def test_the_limits_can_be_reached() -> None:
 def test_no_control_is_read_before_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a restart a session begins with what the browser's controls hold.
 
-    It learns of each as it is drawn; what the link holds, switches within pages in one key of it, is
-    read there until then. Names that begin with an underscore are the app's own notes.
+    It learns of each as it is drawn; what the link holds, switches within pages in one key, is read
+    there until then. Names that begin with an underscore are the app's own notes.
     """
     early = set()
 

@@ -34,7 +34,7 @@ _TRIPLES = {".".join(triple): triple for triple in (*_EIGHT, *_FOUR)}
 _FORMATS: Mapping[str, str] = {
     "published": marked("as published"), "sidebar": marked("as in the sidebar"),
     "eight": marked("published, 8 bit"), "four": marked("published, 8 and 4 bit"),
-    **{id: "/".join(dict.fromkeys(triple)).upper() for id, triple in _TRIPLES.items()},
+    **{id: "/".join(dict.fromkeys(triple)) for id, triple in _TRIPLES.items()},
 }  # fmt: skip
 
 

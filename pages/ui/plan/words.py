@@ -113,7 +113,7 @@ def formats(one: Candidate) -> str:
     """Weights, cache and compute."""
     s = one.scenario
     ids = (s.stored.id, s.kv_format.id, s.compute_format.id)
-    return "/".join(dict.fromkeys(id.upper() for id in ids))
+    return "/".join(dict.fromkeys(ids))
 
 
 def prices(one: Candidate) -> str:

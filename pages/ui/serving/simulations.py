@@ -27,6 +27,8 @@ LABELS = {
 _MOST_DRAWN = 4
 # Requests of a search for knees between two looks at the page.
 _AT_ONCE = 3000
+# And after which it waits to be told to go on.
+_PAUSE = 6_000
 # Requests and chunks over all policies from which a bar is worth its place.
 _LONG = 10_000
 # And from which the policies that are not shown wait until they are asked for.
@@ -244,6 +246,7 @@ class Loads:
     known: dict[str, Knee]
     searches: dict[str, Iterator[Knee]]
     stopped: bool = False
+    simulated: int = 0
 
     @property
     def done(self) -> float:
@@ -252,7 +255,15 @@ class Loads:
 
     def stop(self) -> None:
         """Go no further, or go on."""
-        self.stopped = not self.stopped
+        self.stopped, self.simulated = not self.stopped, 0
+
+    def step(self) -> None:
+        """One rate further for each policy; so many requests are simulated in one go, no more."""
+        for policy, search in self.searches.items():
+            if not self.known[policy].done:
+                self.known[policy] = next(search)
+                self.simulated += self.known[policy].tried[-1].requests
+        self.stopped = self.done < 1 and self.simulated > _PAUSE
 
 
 def loads(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> Loads:
@@ -274,12 +285,9 @@ def loads(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -
             {id: _search(scenario, simulated, id) for id in best},
         )
         st.session_state[_SWEEP] = kept
-    simulated_now = 0
-    while not kept.stopped and kept.done < 1 and simulated_now < _AT_ONCE:
-        for policy, search in kept.searches.items():
-            if not kept.known[policy].done:
-                kept.known[policy] = next(search)
-                simulated_now += kept.known[policy].tried[-1].requests
+    before = kept.simulated
+    while not kept.stopped and kept.done < 1 and kept.simulated - before < _AT_ONCE:
+        kept.step()
     return kept
 
 
