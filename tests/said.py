@@ -16,7 +16,7 @@ from babel.messages.extract import extract_from_file
 from streamlit.testing.v1 import AppTest
 
 from calc.explain import EXPLANATIONS
-from calc.fields import Choice, Option
+from calc.fields import Choice, Option, Several
 from calc.measured import files
 from pages.ui.frame import draw, switches
 from pages.ui.frame.presentation import FIELDS
@@ -48,7 +48,7 @@ class Bracketed(gettext.NullTranslations):
 SAME = frozenset(
     {
         "config", "json", "KiB", "GiB", "USD", "kWh", "TTFT", "TPOT", "MBU", "MFU", "MHA",
-        "GQA", "MQA", "MLA", "MLP", "LaTeX",
+        "GQA", "MQA", "MLA", "MLP", "LaTeX", "Mamba",
     }
 )  # fmt: skip
 IDS = frozenset(
@@ -56,7 +56,7 @@ IDS = frozenset(
     for field in FIELDS
     if isinstance(field, (Option, Choice))
     for id in (field.default, *(field.options if isinstance(field, Option) else [field.none]))
-)
+) | frozenset(id for field in FIELDS if isinstance(field, Several) for id in field.groups)
 WORD = re.compile(r"[A-Za-z]{3,}")
 # Markup, fields that plotly.js fills in, the link to share, settings as it has them, and units.
 SKIPPED = re.compile(
@@ -91,6 +91,8 @@ def quotes() -> tuple[str, ...]:
     given: set[str] = {*chips, *models, *formats}
     for chip in chips.values():
         given |= {chip.name, chip.vendor, chip.topology, *chip.notes, *chip.sources.values()}
+        # As charts that are short of room write it.
+        given.add(text.shortened(chip.name, 20))
         given |= {price.source for price in (chip.price, *chip.other_prices) if price}
     for model in models.values():
         given |= {model.name, model.note, *model.sources}
@@ -185,16 +187,16 @@ def in_table(node: Any) -> Iterator[str]:
 
 
 def in_code(node: Any) -> Iterator[str]:
-    """What is there to copy: a formula, or lines of which symbols and functions are no words."""
+    """What is there to copy but commands: a formula, or lines of symbols and functions."""
     if node.language == "latex":
         yield f"${node.value}$"
-    else:
+    elif node.language != "bash":
         yield formula(node.value)
 
 
 def formula(lines: str) -> str:
     """What is left of lines to copy beside symbols and functions."""
-    return re.sub(r"\b(?:\w*_\w+|bar|max|min|floor|ceil|argmax|first|last|for)\b", "", lines)
+    return re.sub(r"\b(?:\w*_\w+|bar|max|min|floor|ceil|lambda|argmax|first|last|for)\b", "", lines)
 
 
 def in_component(data: str) -> Iterator[str]:

@@ -63,7 +63,7 @@ def test_chips_and_formats_are_chosen_from_lists() -> None:
     assert chips.value == ["mi300x", "h100-sxm"]
     assert "AMD" in chips.options
     assert any(name.endswith(", no price published") for name in chips.options)
-    assert "not modelled" in notes(test) and "FP8" in words(test)
+    assert "not modelled" in notes(test) and "fp8" in words(test)
     chips.set_value(["amd"]).run()
     assert test.session_state["on"] == "amd"
     test.multiselect(key="on-chosen").set_value([]).run()

@@ -89,12 +89,12 @@ def main() -> None:
                 print(f"\n{fidelity}, prompts in {reading}, {kept}: TPOT, end to end, TTFT")
                 found = []
                 for stage in STAGES:
-                    policy = {
+                    policies: dict[str, serving.Continuous | serving.ChunkedPrefill] = {
                         "chunks": serving.ChunkedPrefill(256, stage.budget),
                         "one after another": serving.Continuous(256),
                         "together": serving.Continuous(256, stage.budget),
-                    }[reading]
-                    errors = error(stage, fidelity, policy, prefix)
+                    }
+                    errors = error(stage, fidelity, policies[reading], prefix)
                     if stage.model != "llama-4-scout":
                         found.append(errors)
                     told = "  ".join(f"{one:+7.1%}" for one in errors)
