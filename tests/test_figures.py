@@ -209,9 +209,9 @@ def test_verdict_in_every_regime() -> None:
         return decode_words.verdict(s, step, largest, roofline.compute_bound_batch(s))
 
     assert sentence(scenario()) == (
-        "One decode step takes **at least 8.57 ms**, 62 % of it reading weights; engines reach "
-        "about **23–35 ms (thin data)**. Up to batch 120 the matrix products wait for memory; "
-        "beyond it, for compute. Memory holds 149 sequences of this length."
+        "One decode step takes **at least 8.57 ms**, 62 % of it reading weights. Up to batch 120 "
+        "the matrix products wait for memory; beyond it, for compute. Memory holds 149 sequences "
+        "of this length."
     )
     assert "reading the KV cache" in sentence(scenario(batch=128))
     assert "multiplying in the linear layers" in sentence(scenario(batch=512, context=128))

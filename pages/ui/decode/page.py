@@ -25,13 +25,13 @@ QUESTION = marked("How long is one decode step?")
 
 def verdict(view: DecodeView) -> str:
     """The answer."""
-    return words.verdict(view.scenario, view.step, view.largest, view.crossing)
+    return words.verdict(view.scenario, view.step, view.largest, view.crossing, view.reached)
 
 
 def head(view: DecodeView) -> None:
     """The answer, what to know beside it, and its figures."""
     draw.head(verdict(view), words.caveats(view.scenario, view.step))
-    draw.metrics(METRICS, view, words.beside(view.scenario))
+    draw.metrics(METRICS, view, words.beside(view.scenario, view.reached))
 
 
 def start(view: DecodeView) -> None:

@@ -64,6 +64,11 @@ class DecodeView(View):
         return decode.step_time(self.scenario)
 
     @cached_property
+    def reached(self) -> written.Reached | None:
+        """What engines reach of it, where that is known and not what is shown."""
+        return written.reached(self.scenario)
+
+    @cached_property
     def largest(self) -> int:
         """Sequences that fit."""
         return int(memory.max_batch(self.scenario))

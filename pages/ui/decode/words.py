@@ -22,9 +22,16 @@ _SPENT_ON = {
 
 
 def verdict(
-    scenario: Scenario, step: decode.StepTime, max_batch: int, compute_bound_from: float
+    scenario: Scenario,
+    step: decode.StepTime,
+    max_batch: int,
+    compute_bound_from: float,
+    reached: written.Reached | None = None,
 ) -> str:
-    """Step time, what takes most of it, where compute takes over, and whether it fits."""
+    """Step time, what takes most of it, where compute takes over, and whether it fits.
+
+    What engines have `reached` stands beside a time that is computed without that.
+    """
     if math.isnan(float(step.total)):
         unknown = published.without_time(scenario, marked("The step time"))
         return text.sentences(unknown, fit.fit(scenario, max_batch))
@@ -60,8 +67,7 @@ def verdict(
         took = say(
             "{statement} (textbook bound: {time})", statement=took, time=text.si(textbook, "s")
         )
-    reached = written.reached(scenario)
-    engines = [say("engines reach about **{range}**", range=reached)] if reached else []
+    engines = [say("engines reach about **{range}**", range=reached.told)] if reached else []
     took, holds = text.sentence(took, *engines), fit.fit(scenario, max_batch)
     if scenario.batch > max_batch:
         return text.sentences(holds, took, side)
@@ -75,12 +81,12 @@ def least(scenario: Scenario, time: float) -> str:
     return written.told("step_time", time, scenario)
 
 
-def beside(scenario: Scenario) -> dict[str, str]:
+def beside(scenario: Scenario, reached: written.Reached | None) -> dict[str, str]:
     """What stands under the three answers, by their ids."""
-    s, reached = scenario, written.reached(scenario, written.ranged)
+    s = scenario
     alone = say("at least, per token") if s.fidelity == "bound" else say("per token")
     return {
-        "step_time": say("engines {band}", band=reached) if reached else alone,
+        "step_time": say("engines {band}", band=reached.range) if reached else alone,
         "max_batch": text.plural(s.context, marked("of {n} token"),
                                  marked("of {n} tokens")),
         "usd_per_million_tokens": say("at batch {n:,}", n=s.batch),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from calc import Scenario, calibration, decode, known, memory
 from calc.explain import EXPLANATIONS, bounds
@@ -103,7 +103,11 @@ def ranged(id: str, value: float, scenario: Scenario, **step: float) -> str:
 def span(id: str, value: float, scenario: Scenario) -> str:
     """The same, with a word where its data are thin."""
     found, band = ranged(id, value, scenario), usually.band(id, scenario)
-    return say("{range} (thin data)", range=found) if band and band.thin else found
+    return _thin(found) if band and band.thin else found
+
+
+def _thin(range: str) -> str:
+    return say("{range} (thin data)", range=range)
 
 
 def usual(id: str, value: float, scenario: Scenario) -> str:
@@ -112,14 +116,28 @@ def usual(id: str, value: float, scenario: Scenario) -> str:
     return say("usually {range}", range=found) if found else ""
 
 
-def reached(scenario: Scenario, write: Callable[[str, float, Scenario], str] = span) -> str:
-    """What engines reach of a step that is computed without that; empty if unknown."""
+class Reached(NamedTuple):
+    """What engines reach of a step: between what times, and whether its data are thin."""
+
+    range: str
+    thin: bool
+
+    @property
+    def told(self) -> str:
+        """Both."""
+        return _thin(self.range) if self.thin else self.range
+
+
+def reached(scenario: Scenario) -> Reached | None:
+    """What engines reach of a step that is computed without that; None if unknown."""
     if scenario.fidelity == "calibrated":
-        return ""
+        return None
     engines = replace(scenario, fidelity="calibrated")
-    if usually.band("step_time", engines) is None:
-        return ""
-    return write("step_time", float(decode.step_time(engines).total), engines)
+    band = usually.band("step_time", engines)
+    if band is None:
+        return None
+    time = float(decode.step_time(engines).total)
+    return Reached(ranged("step_time", time, engines), band.thin)
 
 
 def basis(scenario: Scenario, ids: Iterable[str]) -> list[str]:
