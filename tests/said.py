@@ -187,10 +187,10 @@ def in_table(node: Any) -> Iterator[str]:
 
 
 def in_code(node: Any) -> Iterator[str]:
-    """What is there to copy but commands: a formula, or lines of symbols and functions."""
+    """What is there to copy but commands and files: a formula, or lines of symbols."""
     if node.language == "latex":
         yield f"${node.value}$"
-    elif node.language != "bash":
+    elif node.language not in ("bash", "json", "python", "toml"):
         yield formula(node.value)
 
 
