@@ -95,7 +95,7 @@ def unsaid(query: dict[str, str]) -> list[str]:
             continue
         if key in texts:
             same = read[texts[key]] == given
-        elif isinstance(BY_KEY[key], (Choice, Option)):
+        elif isinstance(BY_KEY[key], (Choice, Option, Several)):
             same = link.dump_value(BY_KEY[key], read[BY_KEY[key].name]) == given
         else:
             value = read[BY_KEY[key].name]
