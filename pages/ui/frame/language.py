@@ -33,6 +33,16 @@ def speak(reader: str | None = None) -> None:
     words.speak(lambda message: message and translate(message))
 
 
+def renamed(key: str) -> str:
+    """Key of a choice among translated names, shown in the language of now.
+
+    Browsers hold a choice by its name: in another language that would be none of the choices.
+    """
+    if key in st.session_state:
+        st.session_state[key] = st.session_state[key]
+    return key
+
+
 @cache
 def catalogue(language: str) -> gettext.NullTranslations:
     """The translations of a language, compiled from its text: there is no build step to forget."""

@@ -9,7 +9,7 @@ import streamlit as st
 from calc import paging, pool, roofline
 from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, language, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
 from pages.ui.kv_cache import figures, tables, words
@@ -51,7 +51,7 @@ def controls(view: KvCacheView) -> None:
             say("Sliding window in five of six layers"),
             WINDOWS,
             format_func=lambda tokens: say("{n:,} tokens", n=tokens) if tokens else say("none"),
-            key=WINDOW,
+            key=language.renamed(WINDOW),
             persist_state="session",
             width=230,
         )

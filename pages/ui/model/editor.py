@@ -165,8 +165,8 @@ def _kind(
 ) -> None:
     """A choice of kinds, the present one and none among them."""
     id = key(f"{edit.__name__}-{i}")
-    if id not in st.session_state or st.session_state[id] != now:
-        st.session_state[id] = now
+    # Written anew each time: browsers hold a choice by its name in the language of before.
+    st.session_state[id] = now
     st.selectbox(
         label,
         list(dict.fromkeys(["", *kinds, now])),

@@ -15,6 +15,7 @@ from calc.design.measures import MEASURES
 from calc.design.reading import Table
 from calc.words import say
 from pages.ui.charts import kit, lines
+from pages.ui.frame import language
 from pages.ui.model import editing, figures
 from pages.ui.model.tables import FORMS
 from pages.ui.model.view import Costs, ModelView
@@ -45,11 +46,12 @@ _UNITS: Mapping[str, tuple[float, str]] = {
 def _choice(label: str, options: Sequence[str], key: str, names: Callable[[str], str]) -> str:
     """A choice that keeps what was chosen as long as the model has it."""
     usual = options.index(FIRST[key]) if FIRST[key] in options else 0
-    if key in st.session_state and st.session_state[key] not in options:
+    if st.session_state.get(key) not in options:
         st.session_state[key] = options[usual]
     chosen: str = st.selectbox(
-        label, options, usual, format_func=names, key=key, persist_state="session", width=190
-    )
+        label, options, format_func=names, key=language.renamed(key), persist_state="session",
+        width=190,
+    )  # fmt: skip
     return chosen
 
 

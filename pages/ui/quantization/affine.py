@@ -7,6 +7,7 @@ import streamlit as st
 from calc import quantization
 from calc.words import marked, say
 from pages.ui.charts import kit
+from pages.ui.frame import language
 from pages.ui.quantization import figures, tables
 from pages.ui.writing import text
 
@@ -18,16 +19,16 @@ def section() -> None:
     """Choose a tensor and a grid; see what comes back."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.selectbox(
-            say("Tensor"), [*quantization.SAMPLES, _PASTED], format_func=say, key="affine-kind",
-            persist_state="session", width=170,
+            say("Tensor"), [*quantization.SAMPLES, _PASTED], format_func=say,
+            key=language.renamed("affine-kind"), persist_state="session", width=170,
         )  # fmt: skip
         bits = st.selectbox(
             say("Bits"), range(quantization.MOST_BITS, quantization.FEWEST_BITS - 1, -1),
             key="affine-bits", persist_state="session", width=90,
         )  # fmt: skip
         grain = st.selectbox(
-            say("One scale for each"), _GRAINS, format_func=say, key="affine-grain",
-            persist_state="session", width=150,
+            say("One scale for each"), _GRAINS, format_func=say,
+            key=language.renamed("affine-grain"), persist_state="session", width=150,
         )  # fmt: skip
         size = st.number_input(
             say("Group"), 1, 4096, 64, key="affine-group", persist_state="session", width=130,

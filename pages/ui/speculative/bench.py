@@ -142,7 +142,7 @@ def section() -> None:
         list(EXAMPLES),
         format_func=say,
         index=None,
-        key="bench-example",
+        key=language.renamed("bench-example"),
         on_change=_use_example,
     )
     left, right = st.columns([2, 3])

@@ -49,7 +49,7 @@ def _explanation(scenario: Scenario, own: list[str], key: str) -> None:
         say("Number"),
         list(dict.fromkeys([*own, *EXPLANATIONS])),
         format_func=called,
-        key=f"explain-{key}",
+        key=language.renamed(f"explain-{key}"),
         persist_state="session",
         label_visibility="collapsed",
     )
