@@ -74,7 +74,7 @@ def unsaid(words: str) -> frozenset[str]:
     if words in IDS or words in reference.sections().values():
         return frozenset()
     words = TO_ABOUT.sub(r"\1", words)
-    while (inner := re.sub(r"⟦[^⟦⟧]*⟧", "", words)) != words:
+    while (inner := re.sub(r"⟦[^⟦⟧]*⟧", " ", words)) != words:
         words = inner
     # Of a formula, the words in it but for the names of symbols.
     words = re.sub(r"_\\text\{[^}]*\}", "", words)

@@ -28,6 +28,13 @@ def test_the_answer_names_hardware_layout_and_price(page: AppTest) -> None:
     assert {metric.label for metric in page.metric} >= {"USD per hour", "TPOT", "TTFT"}
 
 
+def test_requests_longer_than_a_model_s_context_are_planned_and_said() -> None:
+    """As the textbook scenario's are: 8,192 in, 512 out."""
+    test = opened("plan")
+    assert "published for 8,192 tokens of context; these are 8,704" in notes(test)
+    assert "USD per hour" in {metric.label for metric in test.metric}
+
+
 def test_a_row_becomes_the_scenario_and_the_service() -> None:
     test = opened("plan", **CHAT)
     row = test.dataframe[0].value.iloc[0]

@@ -11,7 +11,6 @@ from typing import Any
 from calc.chip import Chip
 from calc.errors import LedgerError
 from calc.formats import NumberFormat
-from calc.model import Model
 from calc.serving import queueing
 from calc.words import marked, say
 
@@ -129,24 +128,6 @@ class Ask:
     def context(self) -> float:
         """Cached tokens of a decoding sequence, averaged over time [token] (F8.3)."""
         return queueing.mean_context(self.prompt, self.output * self.scatter)
-
-    def check(self, model: Model) -> None:
-        """That a model is made for requests as long as these.
-
-        Raises
-        ------
-        PlanError
-            If its configuration states fewer tokens.
-        """
-        longest, asked = model.max_context, self.prompt + self.output
-        if longest is not None and asked > longest:
-            raise PlanError(
-                say(
-                    "Prompt and output are {asked:,.0f} tokens, more than the {longest:,} that "
-                    "{model} is made for.",
-                    asked=asked, longest=longest, model=model.name,
-                )
-            )  # fmt: skip
 
     @property
     def chance(self) -> float | None:

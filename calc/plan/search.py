@@ -266,14 +266,7 @@ def search(
 
 
 def survey_all(scenario: Scenario, ask: Ask, space: Space) -> list[Survey]:
-    """What all chips can do in all formats: it depends on neither rate, limits nor prices.
-
-    Raises
-    ------
-    PlanError
-        If requests are longer than the model is made for.
-    """
-    ask.check(scenario.model)
+    """What all chips can do in all formats: it depends on neither rate, limits nor prices."""
     found: list[Survey] = []
     for formats in space.formats:
         for resolved, rated in formats.by_rate(space.chips).items():

@@ -9,11 +9,11 @@ from calc import calibration, pins, plan
 from calc.explain.plan import explanations
 from calc.words import marked, say
 from pages.ui.charts import kit
-from pages.ui.frame import draw, pinned, sidebar
+from pages.ui.frame import draw, language, pinned, sidebar
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
 from pages.ui.plan import figures, store, tables, taken, words
 from pages.ui.plan.view import PlanView
-from pages.ui.writing import explained, text, written
+from pages.ui.writing import explained, published, text, written
 
 QUESTION = marked("What serves this traffic, and for what?")
 
@@ -28,7 +28,10 @@ def verdict(view: PlanView) -> str:
 def head(view: PlanView) -> None:
     """The answer, what to know beside it, and its figures."""
     bound = view.stated.fidelity == "bound"
-    noted = words.noted(view.found, bound=bound)
+    noted = [
+        *published.longer_context(view.stated.model, round(view.ask.prompt + view.ask.output)),
+        *words.noted(view.found, bound=bound),
+    ]
     draw.head(verdict(view), [*noted, _usual(view.best)])
     if view.best is not None:
         draw.cards(words.headline(view.best))
@@ -191,7 +194,7 @@ def formulas(view: PlanView) -> None:
         say("Number"),
         list(entries),
         format_func=lambda id: say(entries[id].label),
-        key="plan-explained",
+        key=language.renamed("plan-explained"),
         persist_state="session",
         label_visibility="collapsed",
     )

@@ -130,8 +130,9 @@ def longer_context(model: Model, tokens: int) -> list[str]:
         return []
     return [
         say(
-            "{model} is published for {n:,} tokens of context.",
+            "{model} is published for {n:,} tokens of context; these are {tokens:,}.",
             model=text.plain(model.name),
             n=model.max_context,
+            tokens=tokens,
         )
     ]
