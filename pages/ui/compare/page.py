@@ -98,7 +98,7 @@ def baseline(view: CompareView) -> None:
 def tables(view: CompareView) -> None:
     """Figures and settings side by side, and what each step is made of."""
     st.dataframe(words.measures(view.contenders, view.measured, view.baseline), hide_index=True)
-    st.subheader(say("What differs"), anchor=False)
+    st.header(say("What differs"), anchor=False)
     st.dataframe(words.settings(view.contenders), hide_index=True)
     kit.show(
         frontiers.breakdowns(view.curves),
@@ -109,7 +109,7 @@ def tables(view: CompareView) -> None:
 
 def pins(view: CompareView) -> None:
     """The pins, to rename, reorder, open and remove."""
-    st.subheader(say("Pins"), anchor=False)
+    st.header(say("Pins"), anchor=False)
     pinned.editor()
 
 

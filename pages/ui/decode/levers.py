@@ -58,7 +58,7 @@ def section(scenario: Scenario) -> None:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.subheader(say("What one lever would do"), anchor=False, width="content")
+        st.header(say("What one lever would do"), anchor=False, width="content")
         chosen = st.segmented_control(
             say("What to improve"),
             list(AIMS),

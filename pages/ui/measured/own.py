@@ -23,7 +23,7 @@ _MOST_US, _LEAST_SHARE = 500.0, 0.1
 
 def section(view: MeasuredView) -> None:
     """One measurement, and many."""
-    st.subheader(say("I measured…"), anchor=False)
+    st.header(say("I measured…"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.number_input(
             say("Step time (ms)"), 0.0, 1e6, None, key=STEP, persist_state="session",
