@@ -21,6 +21,17 @@ def visit(tab: Page, url: str) -> None:
     expect(tab.get_by_role("heading", level=1)).to_be_visible()
 
 
+def go(tab: Page, name: str) -> None:
+    """Along the navigation, whose last pages stand in a menu where it has no more room."""
+    shown = tab.get_by_role("link", name=name, exact=True)
+    menu = tab.get_by_test_id("stTopNavSection")
+    expect(shown.or_(menu).first).to_be_visible()
+    if not shown.count():
+        menu.click()
+        shown = tab.get_by_role("menuitem", name=name, exact=True)
+    shown.first.click()
+
+
 def value(tab: Page, label: str) -> Locator:
     """Where the numbers of cards stand whose labels begin so."""
     card = tab.locator("[data-testid=stMetric]").filter(has_text=re.compile(f"^{re.escape(label)}"))

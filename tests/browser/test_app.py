@@ -10,6 +10,7 @@ from browser.steps import (
     IDLE,
     expect_charts,
     expect_metric,
+    go,
     metric,
     no_exception,
     query,
@@ -93,7 +94,7 @@ def test_the_speculation_page_draws_every_tab_and_carries_its_link(tab: Page, ap
     expect(tab.get_by_text("total variation")).to_be_visible()
     expect(tab.get_by_text("100,000 draws with a fixed seed")).to_be_visible()
     no_exception(tab)
-    tab.get_by_role("link", name="Decode").first.click()
+    go(tab, "Decode")
     expect_metric(tab, "Step time", "8.57 ms")
     tab.wait_for_selector(IDLE)
     assert query(tab) == {
@@ -102,7 +103,7 @@ def test_the_speculation_page_draws_every_tab_and_carries_its_link(tab: Page, ap
         "d": ["llama-3.2-1b"],
         "x": ["speculative_acceptance-bench"],
     }
-    tab.get_by_role("link", name="Speculation").first.click()
+    go(tab, "Speculation")
     expect(tab.get_by_text("Drafting 6 tokens at acceptance 0.7")).to_be_visible()
 
 
@@ -129,7 +130,7 @@ def test_replicas_are_placed_and_a_price_travels(tab: Page, app: str) -> None:
     expect(tab.get_by_text("lie on 5 of 6 devices")).to_be_visible()
     tab.get_by_role("radio", name="all, on the fewest devices").click()
     expect(tab.get_by_text("lie on 4 of 6 devices")).to_be_visible()
-    tab.get_by_role("link", name="Cost").first.click()
+    go(tab, "Cost")
     expect_metric(tab, "USD per M output", "$1.43")
     box = tab.get_by_label("Price", exact=True)
     box.fill("2.4")
@@ -137,6 +138,6 @@ def test_replicas_are_placed_and_a_price_travels(tab: Page, app: str) -> None:
     expect_metric(tab, "USD per M output", "$2.86")
     tab.wait_for_selector(IDLE)
     assert query(tab) == {"usd": ["2.4"], "x": ["capacity_replica-packing*goal_fewest"]}
-    tab.get_by_role("link", name="Decode").first.click()
+    go(tab, "Decode")
     expect_metric(tab, "USD per Mtoken", "$2.86")
     no_exception(tab)

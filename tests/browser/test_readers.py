@@ -43,15 +43,19 @@ def test_every_reader_is_served(tab: Page, app: str, name: str) -> None:
     expect_tabs(tab, [*PAGES[name].tabs])
 
 
-# What a tab may have: a table, a chart, a table to type into, a file to give.
-CONTENT = "table, .js-plotly-plot, [data-testid=stDataFrame], [data-testid=stFileUploader]"
+# What a tab may have: tables, charts, a file to give, text to copy, words.
+CONTENT = (
+    "table, .js-plotly-plot, [data-testid=stDataFrame], [data-testid=stFileUploader],"
+    " [data-testid=stCode], p"
+)
 
 
 def expect_tabs(tab: Page, labels: list[str]) -> None:
     for label in (*labels[1:], *labels[:1]):
         tab.get_by_role("tab", name=label, exact=True).click()
         tab.wait_for_selector(IDLE)
-        expect(tab.get_by_role("tabpanel").locator(CONTENT).first).to_be_visible()
+        content = tab.get_by_role("tabpanel").locator(CONTENT)
+        expect(content.filter(visible=True).first).to_be_visible()
         no_exception(tab)
 
 

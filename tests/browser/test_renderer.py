@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from browser.environment import serve
-from browser.steps import IDLE, expect_charts, expect_metric, metric, next_frame, visit
+from browser.steps import IDLE, expect_charts, expect_metric, go, metric, next_frame, visit
 
 FIRST = "document.querySelector('.js-plotly-plot')"
 
@@ -117,7 +117,7 @@ def test_quick_page_switches_leave_no_error(tab: Page, app: str) -> None:
     expect_charts(tab)
     for i in range(20):
         name = ("Prefill", "Decode", "KV cache", "Cost")[i % 4]
-        tab.get_by_role("link", name=name, exact=True).first.click()
+        go(tab, name)
         tab.wait_for_timeout(120)
     expect(tab.get_by_role("heading", level=1)).to_have_text("What does a million tokens cost?")
     expect_charts(tab)

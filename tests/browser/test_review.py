@@ -14,6 +14,7 @@ from browser.steps import (
     expect_charts,
     expect_metric,
     expect_no_overflow,
+    go,
     no_exception,
     query,
     serious,
@@ -60,7 +61,7 @@ def test_a_scenario_is_pinned_and_compared(tab: Page, app: str) -> None:
     tab.wait_for_selector(IDLE)
     assert query(tab)["pins"] == ['[["Eight","n=8"]]']
     tab.keyboard.press("Escape")
-    tab.get_by_role("link", name="Compare").first.click()
+    go(tab, "Compare")
     expect(tab.get_by_role("heading", level=1)).to_have_text("Which is better, and why?")
     slider = tab.get_by_test_id("stSidebar").get_by_role("slider", name="Chips")
     slider.focus()
