@@ -299,14 +299,18 @@ class Scenario:
         return rate
 
     def __post_init__(self) -> None:
-        for one in SCHEMA:
-            fault = one.fault(getattr(self, one.name))
-            if fault:
-                raise ScenarioError(f"{one.name} is {fault}")
+        for name, default, fault in _CHECKS:
+            value = getattr(self, name)
+            # Most hold their default, and a copy is made for every figure of a sweep.
+            told = None if value is default else fault(value)
+            if told:
+                raise ScenarioError(f"{name} is {told}")
 
 
 SCHEMA: tuple[Field, ...] = fields.schema(Scenario)
 FIELDS: Mapping[str, Field] = {one.name: one for one in SCHEMA}
+_DEFAULTS = {one.name: one.default for one in fields_of(Scenario)}
+_CHECKS = [(one.name, _DEFAULTS[one.name], one.fault) for one in SCHEMA]
 
 # What an absent key means where no class is asked.
 _TABLED = [FIELDS[one.name] for one in fields_of(Constants)]

@@ -7,7 +7,9 @@ from functools import cache
 from typing import Any
 
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from calc import Scenario, link
 from calc.explain import EXPLANATIONS, bounds
@@ -28,6 +30,16 @@ APP = ROOT / "app.py"
 
 # Each new session of the harness would look through all installed packages for components.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# Each run of it would compile the app and the page again.
+_COMPILED = ScriptCache()
+vars(local_script_runner)["ScriptCache"] = lambda: _COMPILED
+
+
+class _Served(PagesManager):
+    """That of a server behind its first request: the harness resets what it sees as the class's."""
+
+
+vars(app_test)["PagesManager"] = _Served
 
 
 # In the order of the navigation.

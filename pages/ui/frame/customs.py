@@ -6,7 +6,7 @@ the scenario keeps what it had, and the typed text stays where it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import streamlit as st
 
@@ -15,7 +15,6 @@ from calc.chip import RATES
 from calc.hf_refusals import UnknownFamilyError
 from calc.words import marked, say
 from pages.ui.frame import language
-from pages.ui.frame.link import carries
 from pages.ui.writing import text
 from presets import formats
 
@@ -133,9 +132,9 @@ def _problem(key: str, message: str, **values: str) -> None:
         st.warning(say(message, reason=text.plain(problem), **values))
 
 
-def _bound(key: str, label: str, shown: bool | None) -> None:
+def _bound(key: str, label: str, shown: bool) -> None:
     """The short text itself; while there is one it is always drawn, to keep it in the link."""
-    if not (shown or carries([key])):
+    if not shown:
         return
     st.text_input(
         label,
@@ -146,12 +145,12 @@ def _bound(key: str, label: str, shown: bool | None) -> None:
     )
 
 
-def model_editor() -> None:
-    """Paste or upload a config.json, or give totals."""
+def model_editor(there: Collection[str]) -> None:
+    """Paste or upload a config.json, or give totals; `there` are the keys that the link holds."""
     with st.expander(say("Custom model"), key="custom-model", on_change="rerun") as editor:
         if editor.open:
             _model_fields()
-        _bound("cfg", say("Custom model in the link"), editor.open)
+        _bound("cfg", say("Custom model in the link"), bool(editor.open) or "cfg" in there)
         if editor.open:
             _what_was_read()
 
@@ -241,12 +240,12 @@ _FIGURES = (
 )
 
 
-def chip_editor() -> None:
-    """A chip by its figures."""
+def chip_editor(there: Collection[str]) -> None:
+    """A chip by its figures; `there` are the keys that the link holds."""
     with st.expander(say("Custom chip"), key="custom-chip", on_change="rerun") as editor:
         if editor.open:
             _chip_fields()
-        _bound("hw", say("Custom chip in the link"), editor.open)
+        _bound("hw", say("Custom chip in the link"), bool(editor.open) or "hw" in there)
 
 
 def _chip_fields() -> None:
@@ -288,4 +287,7 @@ def weights() -> None:
     )
 
 
-EDITORS: Mapping[str, Callable[[], None]] = {"Model": model_editor, "Hardware": chip_editor}
+EDITORS: Mapping[str, Callable[[Collection[str]], None]] = {
+    "Model": model_editor,
+    "Hardware": chip_editor,
+}

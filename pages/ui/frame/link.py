@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -23,6 +23,12 @@ PRESETS: Catalogues = {
 }
 
 
+_DEFAULTS: Mapping[str, Any] = {
+    **{text.key: "" for text in link.TEXTS},
+    **{key: field.absent for key, field in BY_KEY.items()},
+}
+
+
 def catalogues() -> Catalogues:
     """The presets, and the custom model and chip that the controls or the link hold."""
     return link.with_custom(PRESETS, custom_texts())[0]
@@ -36,13 +42,14 @@ def custom_texts() -> dict[str, str]:
     }
 
 
-def carries(keys: Iterable[str]) -> bool:
-    """Whether the controls or the link hold anything but the default for one of the keys."""
-    for key in keys:
-        default = BY_KEY[key].absent if key in BY_KEY else ""
-        if st.session_state.get(key, default) != default or key in st.query_params:
-            return True
-    return False
+def carried() -> Collection[str]:
+    """Keys of which the controls or the link hold anything but the default.
+
+    For all keys at once: Streamlit takes long over reading one.
+    """
+    held: Mapping[Any, Any] = st.session_state.to_dict()
+    moved = {key for key, default in _DEFAULTS.items() if held.get(key, default) != default}
+    return moved | set(st.query_params)
 
 
 # Texts of the link that no visible control holds.
@@ -117,7 +124,8 @@ def _dismiss() -> None:
 
 def widget_values() -> dict[str, Any]:
     """Field values as the bound widgets hold them."""
-    fields = {field.name: st.session_state.get(field.key, field.absent) for field in FIELDS}
+    held: Mapping[Any, Any] = st.session_state.to_dict()
+    fields = {field.name: held.get(field.key, field.absent) for field in FIELDS}
     given = custom_texts()
     return {**fields, **{text.name: given[text.key] for text in link.TEXTS}}
 

@@ -16,7 +16,7 @@ from calc.scenario import OWN, class_of, own_of, usual
 from calc.words import inside, marked, say
 from pages.ui.charts import renderer
 from pages.ui.frame import customs, picker
-from pages.ui.frame.link import carries
+from pages.ui.frame.link import carried
 from pages.ui.frame.presentation import BY_NAME as FIELDS
 from pages.ui.frame.presentation import VIEWING
 from pages.ui.writing import text
@@ -254,8 +254,9 @@ SUGGESTED: Mapping[str, Mapping[str, Any]] = {
 
 def _suggest(picked: str) -> None:
     """Suggest what goes with a pick; defaults of the schema stay what absent keys mean."""
-    suggested = SUGGESTED.get(picked, {})
-    use({n: value for n, value in suggested.items() if not carries([FIELDS[n].key])})
+    there = carried()
+    suggested = SUGGESTED.get(picked, {}).items()
+    use({name: value for name, value in suggested if FIELDS[name].key not in there})
 
 
 def _choice(field: Choice, offered: Catalogues) -> str:
@@ -422,20 +423,22 @@ def controls(
     one that is left out, or drawn elsewhere, may lose its value from the link.
     """
     values: dict[str, Any] = {}
+    there = carried()
     with st.sidebar:
         for group, rows in GROUPS.items():
             st.caption(_heading(group, rows, used))
             for row in rows:
-                values |= _row(row, offered, values)
+                values |= _row(row, offered, values, there)
                 if "weight_format" in row:
                     _parts(values, offered)
             if group in customs.EDITORS:
-                customs.EDITORS[group]()
+                customs.EDITORS[group](there)
         for group, rows in FOLDED.items():
             # A place of its own, so that the groups below stay where they are.
             with st.container():
                 idle = group in FINE and values["fidelity"] == "bound" and "fidelity" in used
-                values |= _folded(group, rows, used, offered, values, group in unfolded, idle)
+                opened = group in unfolded
+                values |= _folded(group, rows, used, offered, values, opened, idle, there)
     st.session_state[_REQUEST] = values["prompt"] + values["output"]
     return values
 
@@ -452,8 +455,13 @@ def _parts(values: Mapping[str, Any], offered: Catalogues) -> None:
     st.caption(told)
 
 
-def _row(names: tuple[str, ...], offered: Catalogues, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    if names == ("engine",) and chosen["fidelity"] != "calibrated" and not carries(["eng"]):
+def _row(
+    names: tuple[str, ...],
+    offered: Catalogues,
+    chosen: Mapping[str, Any],
+    there: Collection[str],
+) -> dict[str, Any]:
+    if names == ("engine",) and chosen["fidelity"] != "calibrated" and "eng" not in there:
         # Only calibrated times ask for it.
         return {"engine": FIELDS["engine"].absent}
     alone = len(names) == 1
@@ -470,11 +478,12 @@ def _folded(
     chosen: Mapping[str, Any],
     unfolded: bool,
     idle: bool,
+    there: Collection[str],
 ) -> dict[str, Any]:
     """A group behind a heading. While it is closed only rows that hold something are drawn."""
     values: dict[str, Any] = {name: FIELDS[name].absent for row in rows for name in row}
     texts = [customs.WEIGHTS] if group == SPECULATION else []
-    keeps = carries([*(FIELDS[name].key for name in values), *texts])
+    keeps = any(key in there for key in (*(FIELDS[name].key for name in values), *texts))
     if not (keeps or any(name in used for name in values)):
         return values
     with st.expander(
@@ -486,9 +495,9 @@ def _folded(
         # Nothing to draw, nothing to hold a place for.
         for row in rows if fold.open or keeps else ():
             with st.container():
-                if fold.open or carries(FIELDS[name].key for name in row):
-                    values |= _row(row, offered, chosen)
-        if texts and (fold.open or carries(texts)):
+                if fold.open or any(FIELDS[name].key in there for name in row):
+                    values |= _row(row, offered, chosen, there)
+        if texts and (fold.open or customs.WEIGHTS in there):
             customs.weights()
     return values
 

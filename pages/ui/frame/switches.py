@@ -59,23 +59,25 @@ class Switch:
         """What it may hold now."""
         return self.options() if callable(self.options) else self.options
 
-    def held(self) -> Any:
-        """What its control holds, or held when it was drawn last, or would at first."""
-        kept = st.session_state.setdefault(_KEPT, {})
-        value = kept[self.key] = st.session_state.get(self.key, kept.get(self.key))
+    def held(self, state: Mapping[Any, Any], kept: dict[str, Any]) -> Any:
+        """What its control holds, or held when it was drawn last, or would at first.
+
+        `state` is that of the session, and `kept` what controls held, which it brings up to date.
+        """
+        value = kept[self.key] = state.get(self.key, kept.get(self.key))
         if self.tabs:
-            return self._tab(value)
+            return self._tab(value, state)
         if self.many:
             return tuple(self.default if value is None else value)
         # Nothing held is looked for nowhere: a range would be gone through from end to end.
         return self.default if value is None or value not in self.offered else value
 
-    def _tab(self, shown: Any) -> Any:
+    def _tab(self, shown: Any, state: Mapping[Any, Any]) -> Any:
         # As the row was labelled when it was drawn last, in whatever language that was.
-        drawn = st.session_state.get(f"_{self.key}-labels", ())
+        drawn = state.get(f"_{self.key}-labels", ())
         if shown in drawn:
             return self.offered[drawn.index(shown)]
-        place = st.session_state.get(f"_{self.key}", 0)
+        place = state.get(f"_{self.key}", 0)
         return self.offered[place] if place < len(self.offered) else self.default
 
     def hold(self, value: Any) -> None:
@@ -87,9 +89,8 @@ class Switch:
         else:
             st.session_state[self.key] = list(value) if self.many else value
 
-    def words(self) -> Iterable[str]:
-        """What the link says of it: nothing while it is as at first."""
-        value = self.held()
+    def words(self, value: Any) -> Iterable[str]:
+        """What the link says of it where it holds a value: nothing while it is as at first."""
         if value == self.default:
             return ()
         return [f"{self.short}{_IS}{_slug(one)}" for one in (value if self.many else [value])]
@@ -128,11 +129,19 @@ def keep(offered: Sequence[Switch]) -> None:
     if st.session_state.get(_SEEN, "") != text:
         # A link, or a step in the browser's history.
         st.session_state[_UNREAD] = _read(text, offered)
-    told = _BETWEEN.join(word for switch in offered for word in switch.words())
+    held = _held(offered)
+    told = _BETWEEN.join(word for one in offered for word in one.words(held[one.key]))
     if told != text:
         st.session_state[KEY] = told
     st.session_state[_SEEN] = told
     st.text_area(KEY, key=KEY, bind="query-params", max_chars=LONGEST)
+
+
+def _held(offered: Sequence[Switch]) -> Mapping[str, Any]:
+    """What all of them hold, by key: the state is read once, since Streamlit takes long over it."""
+    state: Mapping[Any, Any] = st.session_state.to_dict()
+    kept = st.session_state.setdefault(_KEPT, {})
+    return {switch.key: switch.held(state, kept) for switch in offered}
 
 
 def _read(text: str, offered: Sequence[Switch]) -> bool:
@@ -142,12 +151,13 @@ def _read(text: str, offered: Sequence[Switch]) -> bool:
         short, _, value = word.partition(_IS)
         said.setdefault(short, []).append(value)
     unread = bool(said.keys() - {switch.short for switch in offered})
+    held = _held(offered)
     for switch in offered:
         try:
             value = switch.of_words(said.get(switch.short, []))
         except LookupError:
             unread, value = True, switch.default
-        if value != switch.held():
+        if value != held[switch.key]:
             switch.hold(value)
     return unread
 
