@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from calc import packing
+from calc import Scenario, cost, memory, packing
 from calc.words import marked, say
 from pages.ui.capacity import figures, solver
 from pages.ui.charts import kit
@@ -21,32 +21,48 @@ GOALS: dict[packing.Objective, str] = {
 GOAL = "packing-goal"
 Columns = dict[str, list[Any]]
 
-# What the tables start with, by the messages that their columns are called by.
-_MODELS: Columns = {
-    marked("Model"): ["13B int8", "70B int8", "8B bf16"],
-    marked("Size (GB)"): [13.0, 70.6, 16.1],
-    marked("Replicas"): [4.0, 2.0, 3.0],
-}
-_DEVICES: Columns = {
-    marked("Device"): ["A100 40 GB", "H100 80 GB"],
-    marked("Memory (GB)"): [40.0, 80.0],
-    marked("USD per hour"): [1.2, 2.95],
-    marked("Devices"): [3.0, 3.0],
-}
+
+def _models(s: Scenario) -> Columns:
+    """Replicas of the scenario, by the messages that the columns are called by."""
+    ledger = memory.ledger(s)
+    return {
+        marked("Model"): [f"{s.model.name}, {s.stored.id}"],
+        marked("Size (GB)"): [_gigabytes(ledger.weights + ledger.kv_cache)],
+        marked("Replicas"): [3.0],
+    }
+
+
+def _devices_of(s: Scenario) -> Columns:
+    """The scenario's chips as one device; what nobody publishes is left empty."""
+    price = cost.price(s)
+    return {
+        marked("Device"): [f"{s.n_chips} × {s.chip.name}"],
+        marked("Memory (GB)"): [_gigabytes(memory.capacity(s))],
+        marked("USD per hour"): [round(price * s.n_chips, 2) if math.isfinite(price) else None],
+        marked("Devices"): [2.0],
+    }
+
+
+def _gigabytes(size: float) -> float:
+    return round(text.GIGA * size, 1)
+
 
 Rows = list[dict[str, Any]]
 # A pool is solved well within it; beyond it the best found is shown and said to be so.
 SECONDS = 3.0
 
 
-def section() -> None:
-    """Two tables to type into, a goal, and the placement."""
-    st.caption(say("Sizes with cache and runtime, as you mean to reserve them. Rows can be added."))
+def section(scenario: Scenario) -> None:
+    """Two tables to type into, which start from the scenario, a goal, and the placement."""
+    st.caption(
+        say("Three replicas of this scenario on two such groups of chips. Type your own; rows can "
+            "be added.")
+    )  # fmt: skip
     left, right = st.columns(2)
     with left:
-        models = _edited(_MODELS, "packing-models")
+        models = _edited(_models(scenario), "packing-models")
     with right:
-        devices = _edited(_DEVICES, "packing-devices")
+        devices = _edited(_devices_of(scenario), "packing-devices")
     goal = st.segmented_control(
         say("Goal"),
         list(GOALS),
@@ -86,11 +102,18 @@ def section() -> None:
 
 
 def _edited(start: Columns, key: str) -> Rows:
-    """An editable table that keeps what was typed when its page is left."""
-    begun, last = f"_{key}-start", f"_{key}-last"
-    if key not in st.session_state:
+    """An editable table that keeps what was typed when its page is left.
+
+    While nothing is typed it starts as the scenario gives it.
+    """
+    begun, last, offered = f"_{key}-start", f"_{key}-last", f"_{key}-offered"
+    before = st.session_state.get(last, start)
+    if before == st.session_state.get(offered, start):
+        st.session_state[begun] = start
+    elif key not in st.session_state:
         # The widget is new on the page and its own edits are gone: it starts from the last state.
-        st.session_state[begun] = st.session_state.get(last, start)
+        st.session_state[begun] = before
+    st.session_state[offered] = start
     edited = st.data_editor(
         st.session_state[begun],
         num_rows="dynamic",

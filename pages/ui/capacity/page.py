@@ -78,7 +78,7 @@ def engines_view(view: CapacityView) -> None:
 
 def replicas(view: CapacityView) -> None:
     """Replicas of several models on a pool of devices."""
-    packing.section()
+    packing.section(view.scenario)
 
 
 def room(view: CapacityView) -> str:
@@ -102,7 +102,10 @@ PAGE = Page(
     view=CapacityView,
     groups=(*sidebar.COMMON, sidebar.PREFILL),
     parts={"head": head, "charts": charts},
-    switches=(Switch(packing.GOAL, "goal", "most", tuple(packing.GOALS)),),
+    switches=(
+        Switch(packing.GOAL, "goal", "most", tuple(packing.GOALS)),
+        Switch(tables.ORDER, "chips", tables.ORDERS[0], tables.ORDERS),
+    ),
     tabs={
         marked("Smallest topologies"): topologies,
         marked("Every chip"): every_chip,

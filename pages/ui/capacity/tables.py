@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from calc import Scenario, calibration, capacity
+from calc import Scenario, calibration, capacity, known
 from calc.words import say
 from pages.ui.writing import published, sortable, tables, text, written
 from presets import chips, formats
@@ -83,47 +83,57 @@ def _step(s: Scenario, found: capacity.Topology) -> str:
     return f"{time} ({usual})" if usual else time
 
 
+# The order of `every_chip`, and what links call its columns.
+ORDER = "every-chip-order"
+ORDERS = sortable.orders(
+    ("chip", "vendor", "chips", "batch", "step", "usually", "rate", "usd", "bounds", "unknown")
+)
+
+
 def every_chip(scenario: Scenario) -> None:
     """The scenario on the fewest chips of every kind, sortable."""
     found = capacity.fits(scenario, chips)
-    known = [fit for fit in found if fit.n_chips]
-    bounds = {}
-    if any(fit.bounded for fit in known):
+    held = [fit for fit in found if fit.n_chips]
+    column = sortable.Column
+    shown = [
+        column("chip", say("Chip"), [fit.chip.name for fit in held]),
+        column("vendor", say("Vendor"), [fit.chip.vendor for fit in held]),
+        column("chips", say("Chips"), [fit.n_chips for fit in held]),
+        column("batch", say("Largest batch"),
+               sortable.batches(scenario, [fit.max_batch for fit in held])),
+        column("step", say("Step (ms)"),
+               [sortable.known(1e3 * fit.step_time) for fit in held], "%.3g"),
+        column("usually", say("Usually"), _usual(held)),
+        column("rate", say("Token/s per chip"),
+               [sortable.known(fit.throughput_per_chip) for fit in held], "%.4g"),
+        column("usd", say("USD / Mtok"),
+               [sortable.known(fit.usd_per_million_tokens) for fit in held], "%.3g"),
         # The figures of a column are plain numbers: what they are stands beside them.
-        mark = {True: say("at least"), False: ""}
-        bounds = {say("Time and price"): [mark[fit.bounded] for fit in known]}
-    st.dataframe(
-        {
-            say("Chip"): [fit.chip.name for fit in known],
-            say("Vendor"): [fit.chip.vendor for fit in known],
-            say("Chips"): [fit.n_chips for fit in known],
-            say("Largest batch"): sortable.batches(scenario, [fit.max_batch for fit in known]),
-            say("Step (ms)"): [sortable.known(1e3 * fit.step_time) for fit in known],
-            **_usual(known),
-            say("Token/s per chip"): [sortable.known(fit.throughput_per_chip) for fit in known],
-            say("USD / Mtok"): [sortable.known(fit.usd_per_million_tokens) for fit in known],
-            **bounds,
-        },
-        column_config=sortable.formats(
-            {
-                say("Step (ms)"): "%.3g",
-                say("Token/s per chip"): "%.4g",
-                say("USD / Mtok"): "%.3g",
-            }
-        ),
-        hide_index=True,
-        height=420,
-        placeholder=sortable.MISSING,
-    )  # fmt: skip
+        column("bounds", say("Time and price"),
+               [say("at least") if fit.bounded else "" for fit in held]),
+        column("unknown", say("Not published"), [_missing(fit) for fit in held]),
+    ]  # fmt: skip
+    sortable.table(ORDER, [one for one in shown if any(one.cells)], height=420)
     left = [fit.chip.name for fit in found if not fit.n_chips]
     if left:
         st.caption(text.plain(say("No slice holds it: {chips}.", chips=text.listed(left))))
 
 
-def _usual(fits: Sequence[capacity.Fit]) -> dict[str, list[str]]:
-    """A column of where the steps of chips usually lie, each by its own class; none without any."""
-    told = [
+def _missing(fit: capacity.Fit) -> str:
+    """Why a figure of a chip is none, or a bound."""
+    assert fit.scenario
+    missing = known.unknown(fit.scenario)
+    return text.listed([
+        *(say("{format} rate", format=one.id) for one in missing.rates),
+        *([say("memory bandwidth")] if missing.bandwidth else []),
+        *([say("link bandwidth")] if missing.links else []),
+        *([say("price")] if fit.chip.price is None else []),
+    ])  # fmt: skip
+
+
+def _usual(fits: Sequence[capacity.Fit]) -> list[str]:
+    """Where the steps of chips usually lie, each by its own class."""
+    return [
         written.span("step_time", fit.step_time, fit.scenario) if fit.scenario else ""
         for fit in fits
     ]
-    return {say("Usually"): told} if any(told) else {}

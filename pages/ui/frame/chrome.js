@@ -1,5 +1,6 @@
-// What Streamlit's frame leaves to be wished for: a way past the sidebar for keys, and a drawer on
-// phones that says what it is and closes when it has done its work. Constant code.
+// What Streamlit's frame leaves to be wished for: a way past the sidebar for keys, a place for them
+// when what they pressed is gone, and a drawer on phones that says what it is and closes when it has
+// done its work. Constant code.
 
 const query = (selector, within = document) => within.querySelector(selector);
 const NARROW = matchMedia("(max-width: 767px)");
@@ -39,9 +40,41 @@ function closeDrawer() {
   query("[data-testid=stSidebarCollapseButton] button")?.click();
 }
 
+const REACHED = "input, textarea, button:not(:disabled), [role=slider], [tabindex='0']";
+
+// A button that a press removes or switches off takes the focus with it: it goes to what stands in
+// its place, else to the answer, as the next Tab should not start at the top of the page.
+function keepFocus(app, signal) {
+  let held = null;
+  document.addEventListener("keydown", () => {
+    const element = document.activeElement;
+    const keyed = [...(element?.closest("[class*=st-key-]")?.classList ?? [])];
+    const name = keyed.find((one) => one.startsWith("st-key-"));
+    held = element === document.body ? null : { element, name };
+  }, { signal, capture: true });
+  document.addEventListener("pointerdown", () => { held = null; }, { signal, capture: true });
+  const settle = () => {
+    if (!held || document.activeElement !== document.body) return;
+    if (held.element.isConnected && !held.element.disabled) return;
+    const place = held.name && query(`.${CSS.escape(held.name)}`);
+    let next = place && query(REACHED, place);
+    if (!next) {
+      next = query("[data-testid=stMain] h1");
+      if (next) next.tabIndex = -1;
+    }
+    held = null;
+    next?.focus({ preventScroll: true });
+  };
+  // Streamlit clears away a moment after the run.
+  const watch = new MutationObserver(() => setTimeout(settle, 150));
+  watch.observe(app, { attributeFilter: ["data-test-script-state"] });
+  signal.addEventListener("abort", () => watch.disconnect());
+}
+
 export default function ({ parentElement, data }) {
   const gone = new AbortController();
   const app = query("[data-testid=stApp]");
+  keepFocus(app, gone.signal);
   query(".ledger-skips")?.remove();
   app.prepend(skips(data));
   nameDrawer(data.drawer);

@@ -62,7 +62,7 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
         with st.container(horizontal=True, width="content", key="beside-title"):
             for control in beside:
                 control()
-    st.caption(tables.summary(view.scenario))
+    st.caption(tables.summary(view.scenario, view.load))
     both = "prompt" in sidebar.fields(shown.groups) - set(shown.unused)
     notes(
         [

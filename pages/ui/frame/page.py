@@ -41,6 +41,11 @@ class View:
         # Here once, so that all that a page shows is of one scenario.
         object.__setattr__(self, "scenario", known.least(self.scenario))
 
+    @property
+    def load(self) -> str:
+        """What is asked of the chips, in the line that names the scenario: batch and context."""
+        return ""
+
     def chosen(self, key: str, default: Any) -> Any:
         """What one of the page's own controls holds."""
         return self.choices.get(key, default)

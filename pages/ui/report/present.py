@@ -71,7 +71,11 @@ def show(scenario: Scenario, pages: Iterable[Page[Any]]) -> None:
     shown = exhibit.shown(view)
     if shown:
         kit.show(shown.chart, key=f"present-{id}", alt=shown.alt, tall=True)
-    st.caption(text.sentences(tables.summary(scenario), published.taken(view.scenario), *basis))
+    st.caption(
+        text.sentences(
+            tables.summary(view.scenario, view.load), published.taken(view.scenario), *basis
+        )
+    )
     registered(_SCRIPT, _HTML, _CSS)(
         key=_KEYS,
         data={"full": say("Full screen")},

@@ -87,9 +87,13 @@ def timeline(run: Run, requests: int) -> kit.Chart:
 
 
 def distribution(
-    outcomes: Mapping[str, Outcome], of: Callable[[Run], Array], title: str, limit: float
+    outcomes: Mapping[str, Outcome],
+    of: Callable[[Run], Array],
+    title: str,
+    limit: float,
+    unit: str = "s",
 ) -> kit.Chart:
-    """Share of requests within a latency, one line a policy, the limit marked."""
+    """Share of requests within a latency, one line a policy, the limit marked, in one `unit`."""
     data = []
     legend = []
     known = []
@@ -103,7 +107,7 @@ def distribution(
         data.append({
             "type": "scatter", "mode": "lines", "name": label, "x": values[at],
             "y": 100 * share[at], "line": {"color": colour, "dash": dash, "width": 2.5},
-            "hovertemplate": kit.hovered(label, "%{x:.3~r} s", "%{y:.1f} %"),
+            "hovertemplate": kit.hovered(label, f"%{{x:.3~r}} {unit}", "%{y:.1f} %"),
         })  # fmt: skip
     flat = np.concatenate([*known, [limit]])
     low, high = float(np.quantile(flat, 0.01)), float(flat.max())

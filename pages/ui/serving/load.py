@@ -45,12 +45,13 @@ def _rates(loads: Loads, simulated: Simulated) -> bool:
     }
     charts: Charts = {
         "ttft": (
-            lambda one: one.ttft.percentiles[99], say("p99 TTFT (s)"), limits.ttft,
-            say("p99 of the time to first token against the arrival rate."),
+            lambda one: one.ttft.percentiles[90], say("p90 TTFT (s)"), limits.ttft,
+            say("p90 of the time to first token against the arrival rate."),
         ),
         "tpot": (
-            lambda one: one.tpot.percentiles[99], say("p99 TPOT (s)"), limits.tpot,
-            say("p99 of the time per output token against the arrival rate."),
+            lambda one: kit.MILLI * one.tpot.percentiles[90], say("p90 TPOT (ms)"),
+            kit.MILLI * limits.tpot, say("p90 of the time per output token against the arrival "
+                                         "rate."),
         ),
         "goodput": (
             lambda one: one.goodput, say("Goodput (requests/s)"), 0.0,
@@ -85,7 +86,7 @@ def _clients(crowds: Crowds, simulated: Simulated) -> bool:
             say("Mean time to first token against the number of clients."),
         ),
         "tpot": (
-            lambda one: one.tpot.mean, say("Mean TPOT (s)"), limits.tpot,
+            lambda one: kit.MILLI * one.tpot.mean, say("Mean TPOT (ms)"), kit.MILLI * limits.tpot,
             say("Mean time per output token against the number of clients."),
         ),
     }  # fmt: skip

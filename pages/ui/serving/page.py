@@ -110,8 +110,8 @@ def percentiles(view: ServingView) -> None:
     st.table(words.percentiles(shown.figures), hide_index=True)
     kit.show(
         figures.distribution(
-            simulated.outcomes, lambda run: run.tpot, say("Time per output token (s)"),
-            simulated.setup.limits.tpot,
+            simulated.outcomes, lambda run: kit.MILLI * run.tpot,
+            say("Time per output token (ms)"), kit.MILLI * simulated.setup.limits.tpot, "ms",
         ),
         key="service-tpot",
         alt=say("Share of requests within a time per output token, for all policies."),

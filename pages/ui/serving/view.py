@@ -44,6 +44,11 @@ class ServingView(View):
         values, scenario = link.widget_values(), known.least(scenario)
         return cls(scenario, {}, values, simulations.later(scenario, values, traces.given()))
 
+    @property
+    def load(self) -> str:
+        """The traffic and the limits, in place of batch and context."""
+        return words.load(self.values, self.scenario.tpot_target)
+
     @cached_property
     def _found(self) -> tuple[Simulated | None, str]:
         try:

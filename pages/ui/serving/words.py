@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import streamlit as st
 
@@ -17,6 +18,19 @@ from pages.ui.writing import sortable, text
 def cannot(reason: str) -> str:
     """In place of the verdict."""
     return say("**This cannot be served.** {reason}", reason=text.plain(reason))
+
+
+def load(values: Mapping[str, Any], tpot: float) -> str:
+    """What comes and what it must keep, in one line; `tpot` is the limit on it [s]."""
+    told = {name: values[name] for name in ("rate", "clients", "prompt", "output")}
+    if values.get("trace"):
+        traffic = say("requests of a trace")
+    elif told["clients"]:
+        traffic = say("{clients:,} clients, {prompt:,} tokens in, {output:,} out", **told)
+    else:
+        traffic = say("{rate:g} requests/s, {prompt:,} tokens in, {output:,} out", **told)
+    kept = {"ttft": text.si(values["ttft_limit"], "s"), "tpot": text.si(tpot, "s")}
+    return say("{traffic} · TTFT ≤ {ttft}, TPOT ≤ {tpot}", traffic=traffic, **kept)
 
 
 def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> str:

@@ -14,27 +14,26 @@ from calc.words import say
 from pages.ui.writing import published, text
 
 
-def summary(scenario: Scenario) -> str:
-    """The scenario in one line, as Markdown."""
-    return text.plain(told(scenario))
+def summary(scenario: Scenario, load: str = "") -> str:
+    """The scenario in one line, as Markdown; `load` is as in `told`."""
+    return text.plain(told(scenario, load))
 
 
-def told(scenario: Scenario) -> str:
-    """The scenario in one line."""
+def told(scenario: Scenario, load: str = "") -> str:
+    """The scenario in one line; a `load` stands in place of batch and context."""
     s = scenario
     return say(
         "{model} · {n:,} × {chip} · {weights} weights, {kv} KV, {compute} compute · "
-        "batch {batch:,} · context {context:,} tokens · {usable:.0%} of memory · "
-        "fidelity: {fidelity}",
+        "{load} · {usable} of memory · fidelity: {fidelity}",
         model=s.model.name,
         n=s.n_chips,
         chip=s.chip.name,
         weights=s.stored.id,
         kv=s.kv_format.id,
         compute=s.compute_format.id,
-        batch=s.batch,
-        context=s.context,
-        usable=s.usable_memory,
+        load=load
+        or say("batch {batch:,} · context {context:,} tokens", batch=s.batch, context=s.context),
+        usable=text.percent(s.usable_memory),
         fidelity=text.listed([s.fidelity, *filter(None, [calibration.basis(s)]), *_widths(s)]),
     )
 
