@@ -1,4 +1,4 @@
-"""What a reader may set: numbers, one or several picks from a catalogue, and fixed answers.
+"""What a reader may set: numbers, picks from a catalogue, fixed answers, and rows of numbers.
 
 A dataclass of settings defines each once, in one line: the attribute, and as its metadata how
 links, controls and checks know it. `schema` reads those lines, so that nothing is said twice.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -195,7 +195,48 @@ class Several:
         return None
 
 
-Field = Quantity | Choice | Option | Several
+@dataclass(frozen=True)
+class Rows:
+    """A field with a few things of one kind, at most `most`, each a name and figures.
+
+    Links and controls carry a text, which `read` makes a tuple of and `write` makes of one; what it
+    cannot read it raises a ValueError for. `columns` are the figures of each, `named` makes a name
+    of what somebody typed, and `more` adds one to a tuple, given the plain values of other fields.
+    `key` and `name` are as in `Quantity`.
+    """
+
+    key: str
+    label: str
+    help: str
+    columns: tuple[Quantity, ...]
+    read: Callable[[str], tuple[Any, ...]]
+    write: Callable[[Sequence[Any]], str]
+    named: Callable[[str], str]
+    more: Callable[[Sequence[Any], Mapping[str, Any]], tuple[Any, ...]]
+    most: int
+    longest: int
+    default: str = ""
+    name: str = ""
+
+    @property
+    def absent(self) -> str:
+        """What stands for a key that is not written."""
+        return self.default
+
+    def resolve(self, value: str, catalogues: Catalogues) -> tuple[Any, ...]:
+        """What the text lists."""
+        return self.read(value)
+
+    def plain(self, value: Sequence[Any]) -> str:
+        """The text of what is listed, the reverse of `resolve`."""
+        return self.write(value)
+
+    def fault(self, value: Any) -> str | None:
+        """None: what is listed has been checked when it was made."""
+        return None
+
+
+Field = Quantity | Choice | Option | Several | Rows
 _WRITTEN = "written"
 
 
@@ -248,8 +289,8 @@ def _kind(field: Field) -> str:
     """Type, range and SI unit."""
     if isinstance(field, Option):
         return " or ".join(repr(option) for option in field.options)
-    if isinstance(field, Several):
-        return "tuple of str"
+    if isinstance(field, (Several, Rows)):
+        return "tuple of str" if isinstance(field, Several) else "tuple"
     if isinstance(field, Choice):
         item = _ITEMS[field.catalogue]
         return item if field.none is None else f"{item} or None"

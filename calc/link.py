@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from calc import custom, pins, sampling
-from calc.fields import Catalogues, Choice, Field, Option, Quantity, Several
+from calc.fields import Catalogues, Choice, Field, Option, Quantity, Rows, Several
 from calc.plan import asked as planned
 from calc.scenario import SCHEMA
 from calc.serving import asked, trace
@@ -144,6 +144,16 @@ def _read_several(field: Several, text: str, catalogues: Catalogues) -> tuple[st
     )
 
 
+def _read_rows(field: Rows, text: str) -> tuple[str, str | None]:
+    if len(text) > field.longest:
+        return field.default, say("longer than {most:,} characters", most=field.longest)
+    try:
+        field.read(text)
+    except ValueError as error:
+        return field.default, say("not usable ({problem})", problem=error)
+    return text, None
+
+
 def _read_field(field: Field, text: str, catalogues: Catalogues) -> tuple[Any, str | None]:
     if isinstance(field, Quantity):
         return _read_number(field, text)
@@ -154,6 +164,8 @@ def _read_field(field: Field, text: str, catalogues: Catalogues) -> tuple[Any, s
         return field.default, say("not {options}", options=options)
     if isinstance(field, Several):
         return _read_several(field, text, catalogues)
+    if isinstance(field, Rows):
+        return _read_rows(field, text)
     return _read_choice(field, text, catalogues)
 
 
@@ -203,7 +215,8 @@ def parse(
         if len(given) > 1 and reason is None:
             reason = say("given more than once")
         if reason:
-            used = dump_value(field, value) or say("the table")
+            nothing = say("none") if isinstance(field, Rows) else say("the table")
+            used = dump_value(field, value) or nothing
             problems.append(Problem(field.label, key, reason, used))
         values[field.name] = value
     version = query.get(VERSION_KEY)

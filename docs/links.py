@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from calc import pins
-from calc.fields import Choice, Field, Option, Several
+from calc.fields import Choice, Field, Option, Rows, Several
 from calc.link import TEXTS, VERSION, VERSION_KEY
 from pages.ui.frame import presentation, sidebar
 
@@ -81,6 +81,9 @@ def _values(field: Field) -> str:
     if isinstance(field, Several):
         several = f", ids of {field.catalogue}" if field.catalogue else ""
         return ", ".join(f"`{group}`" for group in field.groups) + f"{several}; commas between"
+    if isinstance(field, Rows):
+        figures = ", ".join(f"{one.label} [{one.unit}]" for one in field.columns)
+        return f"rows with `*` between: name, {figures}, with `_` between"
     if isinstance(field, Choice):
         id = f"id of a {field.catalogue.rstrip('s')}"
         return f"{id}, or `{field.none}`" if field.none else id

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 
 from calc import link
-from calc.fields import Choice, Option, Several
+from calc.fields import Choice, Option, Rows, Several
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.presentation import BY_KEY, FIELDS
 
@@ -45,6 +45,8 @@ def _valid(chance: random.Random) -> dict[str, str]:
             query[field.key] = chance.choice(list(field.ids(PRESETS)))
         elif isinstance(field, Option):
             query[field.key] = chance.choice(list(field.options))
+        elif isinstance(field, Rows):
+            query[field.key] = "chat_0.7_2000_300*batch_0.3"
         else:
             # As often small as large.
             share = chance.random() ** 3
@@ -95,7 +97,7 @@ def unsaid(query: dict[str, str]) -> list[str]:
             continue
         if key in texts:
             same = read[texts[key]] == given
-        elif isinstance(BY_KEY[key], (Choice, Option, Several)):
+        elif isinstance(BY_KEY[key], (Choice, Option, Rows, Several)):
             same = link.dump_value(BY_KEY[key], read[BY_KEY[key].name]) == given
         else:
             value = read[BY_KEY[key].name]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import link
-from calc.fields import Choice, Option, Several
+from calc.fields import Choice, Option, Rows, Several
 from calc.scenario import build
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.presentation import BY_KEY, FIELDS
@@ -29,6 +29,8 @@ def values(draw: st.DrawFn) -> dict[str, object]:
             drawn[field.name] = field.plain(draw(st.lists(ids, max_size=4, unique=True)))
         elif isinstance(field, Option):
             drawn[field.name] = draw(st.sampled_from(field.options))
+        elif isinstance(field, Rows):
+            drawn[field.name] = draw(st.sampled_from(["", "chat_0.7_2000*batch", "客服_0.3"]))
         elif field.table and draw(st.booleans()):
             drawn[field.name] = draw(st.sampled_from([None, field.default]))
         elif field.whole:
@@ -88,6 +90,14 @@ BAD = [
     ("f", "exact", "not bound or operators or calibrated"),
     ("ks", "", "not replicated or batch or sequence"),
     ("net", "0", "outside 1 to 4,096"),
+    ("cls", "chat_2", "not usable (Share of requests of a class is outside 0.001 to 1.0.)"),
+    (
+        "cls",
+        "<b>_1",
+        "not usable (A class needs a name of at most 24 letters, digits, dots and hyphens.)",
+    ),
+    ("cls", "a*a", "not usable (Two classes have the same name.)"),
+    ("cls", "a*b*c*d*e", "not usable (There are 5 classes, and 4 can be held.)"),
     ("v", "99", "not known here"),
 ]
 

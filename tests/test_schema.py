@@ -54,6 +54,7 @@ MEANINGS: dict[str, tuple[str, float | str]] = {
     "res": ("reserved", 32768), "out": ("relief", "recompute"), "host": ("host", 25),
     "hm": ("host_memory", 64), "pfx": ("prefix", "none"), "aff": ("affinity", "on"),
     "way": ("routing", "in-turn"), "str": ("streaming", "on"), "tl": ("ttft_limit", 5.0),
+    "cls": ("classes", ""),
     "obj": ("objective", "usd"),
     "pc": ("percentile", "mean"), "hr": ("headroom", 0.2), "um": ("most_used", 0.9),
     "most": ("most_chips", 64), "how": ("arrangement", "any"), "spare": ("spare", "off"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calc.errors import LedgerError
-from calc.fields import Catalogues, Option, Quantity
+from calc.fields import Catalogues, Option, Quantity, Rows
 from calc.measured.row import Row, RowError
 from calc.scenario import FIELDS, build
 from calc.words import inside, say
@@ -123,6 +123,8 @@ def _value(name: str, value: Any, catalogues: Catalogues) -> Any:
             raise RowError(say("{field} {value} is {problem}", field=inside(field.label),
                                value=_short(value), problem=problem))  # fmt: skip
         return number
+    # No field of a scenario has rows.
+    assert not isinstance(field, Rows)
     known = field.options if isinstance(field, Option) else field.ids(catalogues)
     if value not in known:
         raise RowError(say("{field} {value} is not known", field=inside(field.label),

@@ -11,9 +11,10 @@
 ``serving.summary(run, serving.Limits(ttft=1.0, tpot=0.05))`` its figures.
 """
 
-from calc.serving import knees, queueing, theory, trace
+from calc.serving import classes, knees, queueing, theory, trace
 from calc.serving.arrivals import AtOnce, Bursty, Even, Poisson
-from calc.serving.asked import Setup, client_counts, requested, setup
+from calc.serving.asked import Setup, client_counts, requested, service_classes, setup
+from calc.serving.classes import ServiceClass
 from calc.serving.clock import Clock
 from calc.serving.deployment import Colocated, Disaggregated
 from calc.serving.errors import ServingError
@@ -75,6 +76,7 @@ __all__ = [
     "Reject",
     "Run",
     "Service",
+    "ServiceClass",
     "ServingError",
     "Setup",
     "SpareMemory",
@@ -86,6 +88,7 @@ __all__ = [
     "Uniform",
     "Window",
     "cdf",
+    "classes",
     "client_counts",
     "clock_for",
     "closed_loop",
@@ -100,6 +103,7 @@ __all__ = [
     "queueing",
     "read_trace",
     "requested",
+    "service_classes",
     "setup",
     "simulate",
     "spread",

@@ -14,7 +14,8 @@ from calc import fields
 from calc.fields import Field, Option, Quantity, optional
 from calc.layout import Layout
 from calc.scenario import Scenario
-from calc.serving import arrivals, lengths
+from calc.serving import arrivals, classes, lengths
+from calc.serving.classes import ServiceClass
 from calc.serving.deployment import Colocated, Deployment, Disaggregated
 from calc.serving.policies import Batching, ChunkedPrefill, Continuous, Dynamic, Static
 from calc.serving.pool import Contiguous, Memory, Paged, Recompute, Reject, Relief, Swap
@@ -171,6 +172,7 @@ class Asked:
         "tl", marked("Wanted TTFT"), "s", 5.0, 0.01, 3600,
         marked("Longest time to first token of a good answer; TPOT has its own under Prefill."),
         whole=False))
+    classes: tuple[ServiceClass, ...] = optional(classes.FIELD)
 # fmt: on
 
 
@@ -229,6 +231,23 @@ def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
         turns=asked.turns,
         think=asked.think,
     )
+
+
+def service_classes(values: Mapping[str, Any], scenario: Scenario) -> tuple[ServiceClass, ...]:
+    """The classes that the values list; where they list none, one of all requests.
+
+    Raises
+    ------
+    ServingError
+        If they cannot be read.
+    """
+    asked = Asked(**fields.resolved(FIELDS, values, {}))
+    return asked.classes or (
+        ServiceClass(
+            name="all", share=1.0, prompt=scenario.prompt, output=scenario.output,
+            ttft=asked.ttft_limit, tpot=scenario.tpot_target,
+        ),
+    )  # fmt: skip
 
 
 def client_counts(clients: int) -> tuple[int, ...]:

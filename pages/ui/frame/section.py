@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from calc import link
 from calc.fields import Field, Quantity
+from calc.fields import Rows as Listed
 from calc.words import marked, say
 from pages.ui.charts import kit
 from pages.ui.writing import text
@@ -68,7 +69,8 @@ def settings(fields: Sequence[Field], values: Mapping[str, object]) -> Table:
     head = [say("Setting"), say("Value"), say("Unit"), say("In links")]
     rows = []
     for one in fields:
-        value = link.dump_value(one, values[one.name]) or say("by the table")
+        nothing = say("none") if isinstance(one, Listed) else say("by the table")
+        value = link.dump_value(one, values[one.name]) or nothing
         if values[one.name] == 0 and one.name in _OF_NOTHING:
             value = say(_OF_NOTHING[one.name])
         written = f"**{text.plain(value)}**" if values[one.name] != one.absent else value

@@ -10,21 +10,21 @@ from typing import Any
 
 import streamlit as st
 
-from calc.fields import Catalogues, Choice, Field, Option, Quantity, Several
+from calc.fields import Catalogues, Choice, Field, Option, Quantity, Rows, Several
 from calc.link import dump_value
 from calc.scenario import OWN, class_of, own_of, usual
 from calc.words import inside, marked, say
 from pages.ui.charts import renderer
-from pages.ui.frame import customs, picker
+from pages.ui.frame import customs, listed, picker
 from pages.ui.frame.link import carried
 from pages.ui.frame.presentation import BY_NAME as FIELDS
 from pages.ui.frame.presentation import VIEWING
 from pages.ui.writing import text
 
-Rows = tuple[tuple[str, ...], ...]
+Places = tuple[tuple[str, ...], ...]
 
 # What stands under which heading, row by row.
-GROUPS: dict[str, Rows] = {
+GROUPS: dict[str, Places] = {
     marked("Model"): (("model",),),
     marked("Hardware"): (("chip", "usable_memory"), ("n_chips",)),
     marked("Precision"): (("weight_format", "kv_format"), ("compute_format",)),
@@ -33,7 +33,7 @@ GROUPS: dict[str, Rows] = {
 }
 
 # Folded away: drawn on pages that use them, and where they hold something that the link must keep.
-FOLDED: dict[str, Rows] = {
+FOLDED: dict[str, Places] = {
     marked("Own calibration"): (
         ("own_rows", "own_error"),
         ("own_bandwidth", "own_kernel_time"),
@@ -77,6 +77,7 @@ FOLDED: dict[str, Rows] = {
         ("think", "clients"),
         ("pause",),
         ("ttft_limit",),
+        ("classes",),
     ),
     marked("Plan"): (
         ("objective", "percentile"),
@@ -298,6 +299,8 @@ def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> An
         return _option(field)
     if isinstance(field, Several):
         return _several(field, offered)
+    if isinstance(field, Rows):
+        return listed.control(field)
     number = int if field.whole else float
     if field.table:
         return st.number_input(
@@ -472,7 +475,7 @@ def _row(
 
 def _folded(
     group: str,
-    rows: Rows,
+    rows: Places,
     used: Collection[str],
     offered: Catalogues,
     chosen: Mapping[str, Any],
@@ -516,7 +519,7 @@ def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -
     return say("{group} · this page uses {fields} only", group=name, fields=text.listed(here))
 
 
-def check(groups: Mapping[str, Rows], wanted: Collection[str]) -> None:
+def check(groups: Mapping[str, Places], wanted: Collection[str]) -> None:
     """That every field has its place in a group, and only one.
 
     Raises
