@@ -202,3 +202,19 @@ def test_theory_agrees_with_the_simulation(
     assert waits.theory > 0
     for id, pair in pairs.items():
         assert pair.run == pytest.approx(pair.theory, rel=tolerance), id
+
+
+def test_classes_are_answered_apart() -> None:
+    classes = "chat_0.7_1000_100_1_50_1*batch_0.3_4000_300_60_200_0_0.3"
+    at = page(cls=classes, req="120", qps="3", x="serving_by-class")
+    said = words(at)
+    assert "within the limits of their class: a goodput of" in said
+    assert " gave up." in said
+    table = at.table[0].value
+    assert table["Class"].tolist() == ["chat", "batch"]
+    assert int(table["Gave up"].iloc[1]) > 0
+    at.session_state["view"] = "present"
+    at.session_state["slide"] = "serving-classes"
+    at.run()
+    assert not at.exception
+    assert "Within the limits of their class: **chat**" in words(at)

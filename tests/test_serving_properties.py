@@ -15,7 +15,7 @@ from scenarios import scenario, with_room
 from strategies import scenarios
 
 from calc import Scenario, decode, serving
-from calc.serving import Fate, State, deployment
+from calc.serving import Fate, ServiceClass, State, deployment
 from calc.serving.batch import Batch
 from calc.serving.chains import Hashes
 from calc.serving.pool import Footprint
@@ -37,12 +37,21 @@ def lengths(draw: st.DrawFn) -> Any:
     )  # fmt: skip
 
 
+# Of all priorities, patient or not.
+CLASSES = (
+    ServiceClass(name="chat", share=0.4, prompt=40, output=20, priority=2, timeout=30.0),
+    ServiceClass(name="tool", share=0.3, prompt=90, output=5, priority=1, patience=0.3),
+    ServiceClass(name="batch", share=0.3, prompt=60, output=60),
+)
+
+
 @st.composite
 def traffics(draw: st.DrawFn) -> serving.Traffic:
     if draw(st.integers(0, 4)) == 0:
         return serving.closed_loop(
             draw(st.integers(1, 60)), draw(st.integers(1, 12)), draw(lengths()), draw(lengths()),
             pause=draw(st.sampled_from([0.0, 0.2])), system=draw(st.sampled_from([0, 20])),
+            classes=draw(st.sampled_from([(), CLASSES])),
         )  # fmt: skip
     rate = draw(st.floats(0.1, 1000))
     arrivals: Any = draw(
@@ -50,6 +59,7 @@ def traffics(draw: st.DrawFn) -> serving.Traffic:
             serving.Poisson(rate), serving.Bursty(rate, 3.0), serving.Even(rate), serving.AtOnce()
         ])
     )  # fmt: skip
+    classes = draw(st.sampled_from([(), (), CLASSES]))
     found = serving.generate(
         draw(st.integers(1, 60)), arrivals, draw(lengths()), draw(lengths()),
         seed=draw(st.integers(0, 100)),
@@ -57,6 +67,7 @@ def traffics(draw: st.DrawFn) -> serving.Traffic:
         samples=draw(st.sampled_from([1, 1, 2, 5])),
         turns=draw(st.sampled_from([1, 1, 3])),
         think=0.5,
+        classes=classes,
     )  # fmt: skip
     if draw(st.booleans()):
         return found
@@ -170,7 +181,14 @@ def test_conservation(
     traffic = run.traffic
     assert (np.diff(traffic.arrival) >= 0).all()
     # Every request ends exactly once.
-    assert set(run.fate.tolist()) <= {Fate.FINISHED, Fate.REJECTED}
+    assert Fate.UNFINISHED not in run.fate
+    of = traffic.classified
+    stayed = run.ended - traffic.arrival
+    for fate, limit in (
+        (Fate.CANCELLED, lambda one: one.gives_up), (Fate.TIMED_OUT, lambda one: one.ends)
+    ):  # fmt: skip
+        gone = run.fate == fate
+        assert not gone.any() or (of and (stayed >= of.each(limit) - 1e-9)[gone].all())
     assert np.isfinite(run.ended).all()
     done = run.finished
     assert_array_equal(run.produced[done], traffic.output[done] * traffic.samples)
@@ -178,6 +196,9 @@ def test_conservation(
     assert (run.admitted[done] >= traffic.arrival[done]).all()
     assert (run.first[done] > run.admitted[done]).all()
     assert (run.ended[done] >= run.first[done]).all()
+    # What came is there until it ends (Little).
+    pair = serving.theory.little(run)
+    assert math.isnan(pair.run) or math.isclose(pair.run, pair.theory, rel_tol=1e-6)
     if isinstance(relief, serving.Reject):
         assert not run.preemptions.any()
     # Intervals of a request follow each other without a gap, from its arrival to its end.

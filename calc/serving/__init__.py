@@ -27,9 +27,11 @@ from calc.serving.prefix import HostMemory, SpareMemory
 from calc.serving.routing import InTurn, LeastRequests, LeastTokens, PrefixAware
 from calc.serving.run import Intervals, MemoryUse, Run
 from calc.serving.service import (
+    ClassService,
     Limits,
     Service,
     Spread,
+    by_class,
     cdf,
     goodput,
     knee,
@@ -48,6 +50,7 @@ __all__ = [
     "AtOnce",
     "Bursty",
     "ChunkedPrefill",
+    "ClassService",
     "Clock",
     "Colocated",
     "Constant",
@@ -87,6 +90,7 @@ __all__ = [
     "Traffic",
     "Uniform",
     "Window",
+    "by_class",
     "cdf",
     "classes",
     "client_counts",

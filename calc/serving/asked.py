@@ -219,6 +219,7 @@ def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
             seed=asked.seed,
             system=asked.system,
             samples=asked.samples,
+            classes=asked.classes,
         )
     return generate(
         asked.requests,
@@ -230,6 +231,7 @@ def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
         samples=asked.samples,
         turns=asked.turns,
         think=asked.think,
+        classes=asked.classes,
     )
 
 

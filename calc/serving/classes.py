@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from calc import fields
 from calc.fields import Quantity, Rows, optional
@@ -117,6 +120,22 @@ class ServiceClass(_Figures):
     def ends(self) -> float:
         """How long a request may take to its last token [s]; inf where there is no limit."""
         return self.timeout or math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Classified:
+    """Which class each of some requests is of: its place in `classes`, in `of`."""
+
+    classes: tuple[ServiceClass, ...]
+    of: NDArray[np.int64]
+
+    def rows(self, rows: Any) -> Classified:
+        """The same of some of the requests."""
+        return Classified(self.classes, self.of[rows])
+
+    def each(self, figure: Callable[[ServiceClass], float]) -> NDArray[np.float64]:
+        """A figure of the class of each request."""
+        return np.array([figure(one) for one in self.classes], dtype=float)[self.of]
 
 
 def shares(classes: Sequence[ServiceClass]) -> tuple[float, ...]:

@@ -10,8 +10,10 @@ from typing import Protocol, runtime_checkable
 from calc.scenario import Scenario
 from calc.serving.clock import Clock
 from calc.serving.comers import Comers
+from calc.serving.deadlines import Deadlines
 from calc.serving.errors import ServingError, positive, whole
 from calc.serving.fleet import Fleet
+from calc.serving.line import Queue, line
 from calc.serving.log import Log, Use
 from calc.serving.policies import Batching, Continuous
 from calc.serving.pool import Footprint, Memory, Relief
@@ -49,9 +51,19 @@ class Floor:
             )
             store, use = Store(self.footprint, prefixes), Use(name, self.footprint.total)
             self.replicas.append(
-                Replica(self.clock, store, batching, self.relief, self.log, use, number)
+                Replica(
+                    self.clock, store, batching, self.relief, self.log, use, number, self._line()
+                )
             )
         return self.replicas
+
+    def _line(self) -> Queue:
+        of = self.traffic.classified
+        return line(one.priority for one in of.classes) if of else line(())
+
+    def deadlines(self) -> Deadlines | None:
+        """How long requests wait, where they do not wait for ever."""
+        return Deadlines.of(self.traffic)
 
 
 @runtime_checkable
@@ -105,7 +117,8 @@ class Colocated:
 
     def serve(self, floor: Floor) -> Iterator[None]:
         key = _session if self.affinity else _request
-        fleet = Fleet(floor.open(self.names, self.batching), self.routing, key)
+        replicas = floor.open(self.names, self.batching)
+        fleet = Fleet(replicas, self.routing, key, floor.log, floor.deadlines())
         yield from fleet.run(floor.comers)
 
 
@@ -163,10 +176,11 @@ class Disaggregated:
         ]
         s = clock.scenario
         sent = s.model.kv_bytes(floor.traffic.prompt.astype(float), s.kv_format) / self.bandwidth
-        readers = Readers(clock, kept, footprint.tokens, sent, self.streaming, floor.log)
+        deadlines = floor.deadlines()
+        readers = Readers(clock, kept, footprint.tokens, sent, self.streaming, floor.log, deadlines)
         replicas = floor.open(self.names[self.prefill :], self.batching, self.prefill)
         turn = count()
-        fleet = Fleet(replicas, self.routing, lambda task: next(turn))
+        fleet = Fleet(replicas, self.routing, lambda task: next(turn), floor.log, deadlines)
 
         def read(task: Task) -> None:
             if readers.read(task):

@@ -6,11 +6,15 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import count
 
 from calc.serving.comers import Comers
+from calc.serving.deadlines import Deadlines
+from calc.serving.log import Log
 from calc.serving.replica import Replica
 from calc.serving.routing import Key, Routing
-from calc.serving.task import Task
+from calc.serving.task import Fate, Task
 
 
 class Fleet:
@@ -27,9 +31,20 @@ class Fleet:
         Who of them takes a request, by
     key : callable
         what requests that must stay together share.
+    log : Log
+        What has become of each request.
+    deadlines : Deadlines, optional
+        How long requests wait; for ever without.
     """
 
-    def __init__(self, replicas: Sequence[Replica], routing: Routing, key: Key) -> None:
+    def __init__(
+        self,
+        replicas: Sequence[Replica],
+        routing: Routing,
+        key: Key,
+        log: Log,
+        deadlines: Deadlines | None = None,
+    ) -> None:
         self._replicas, self._blind = replicas, routing.blind
         self._choose = routing.open(replicas, key)
         self._lives = [replica.run() for replica in replicas]
@@ -38,6 +53,12 @@ class Fleet:
         self._under_way: list[tuple[float, int, Task]] = []
         self._left: Counter[int] = Counter()
         self._now = 0.0
+        # What else happens at its time, in the order in which it was planned.
+        self._agenda: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = count()
+        self._deadlines, self._log = deadlines, log
+        # Where each request is that has a deadline.
+        self._places: dict[int, int] = {}
 
     def run(self, comers: Comers, enter: Callable[[Task], None] | None = None) -> Iterator[None]:
         """Serve requests, in the order in which they come; yields after every event.
@@ -51,21 +72,31 @@ class Fleet:
         for place in range(len(self._replicas)):
             self._go_on(place)
         dues, replicas, under_way = self._dues, self._replicas, self._under_way
+        agenda, enter = self._agenda, enter or self._deliver
         while True:
             # What a request has moved since is thrown away.
             while dues and replicas[dues[0][1]].due != dues[0][0]:
                 heapq.heappop(dues)
             due = dues[0][0] if dues else math.inf
             sent = under_way[0][0] if under_way else math.inf
-            if math.inf > comers.at <= min(due, sent):
-                (enter or self._deliver)(comers.take())
-            elif math.inf > sent <= due:
+            planned = agenda[0][0] if agenda else math.inf
+            if math.inf > comers.at <= min(due, sent, planned):
+                task = comers.take()
+                if self._deadlines:
+                    self._set_deadlines(task, self._deadlines)
+                enter(task)
+            elif math.inf > sent <= min(due, planned):
                 self._deliver(heapq.heappop(under_way)[2])
-            elif due < math.inf:
+            elif due < math.inf and due < planned:
                 self._go_on(heapq.heappop(dues)[1])
                 yield
                 continue
-            elif comers.over or not self._nudge():
+            elif due == math.inf and not comers.over and self._nudge():
+                pass
+            elif agenda:
+                self._now, _, act = heapq.heappop(agenda)
+                act()
+            else:
                 return
             if comers.over and not under_way:
                 self._close()
@@ -75,12 +106,43 @@ class Fleet:
         """Let a request come to a replica once it is ready."""
         heapq.heappush(self._under_way, (task.ready, task.request, task))
 
+    def at(self, time: float, act: Callable[[], None]) -> None:
+        """Do something at a time [s], after requests that come then."""
+        heapq.heappush(self._agenda, (time, next(self._numbers), act))
+
+    def _set_deadlines(self, task: Task, deadlines: Deadlines) -> None:
+        for time, fate in deadlines.after(task, task.ready):
+            self.at(time, partial(self._expire, task, fate))
+
+    def _expire(self, task: Task, fate: Fate) -> None:
+        """A request does not wait any longer, unless it has what it has waited for."""
+        log, request = self._log, task.request
+        if log.ended[request] <= self._now:
+            return
+        if fate is Fate.CANCELLED and log.first[request] <= self._now:
+            return
+        place = self._places.get(request)
+        if place is None:
+            # On its way from where it was read, which it still ends.
+            task.doom = fate
+            return
+        replica = self._replicas[place]
+        before = replica.due
+        replica.drop(task, fate, self._now)
+        if replica.due != before:
+            self._note_due(place)
+
     def _deliver(self, task: Task) -> None:
+        if task.doom:
+            self._log.end(task.request, task.doom, task.ready)
+            return
         place = self._choose(task)
         replica = self._replicas[place]
         if place in self._left:
             self._left[place] -= 1
             replica.expecting = self._left[place] > 0
+        if self._deadlines:
+            self._places[task.request] = place
         before = replica.due
         replica.receive(task)
         if replica.due != before:

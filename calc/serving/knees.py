@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from calc.serving.run import Run
-from calc.serving.service import Limits, Service, meets, summary
+from calc.serving.service import Limits, Service, good, summary
 from calc.serving.traffic import Traffic
 from calc.serving.window import half_width, steady
 
@@ -150,9 +150,9 @@ def _try(
         came = traffic.enough(requests).at_rate(rate)
         run = simulate(came)
         there = steady(run).came(run)
-        good = meets(run.ttft, run.tpot, limits)[there]
+        kept = good(run, limits)[there]
         one = Tried(
-            rate, came.realised_rate, len(came), float(good.mean()), half_width(good),
+            rate, came.realised_rate, len(came), float(kept.mean()), half_width(kept),
             summary(run, limits),
         )  # fmt: skip
         if one.sure(share, within) or len(came) < requests or requests >= most:

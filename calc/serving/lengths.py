@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +25,9 @@ class Lengths(Protocol):
     @property
     def mean(self) -> float:
         """Mean length before rounding [token]."""
+
+    def at(self, mean: float) -> Lengths:
+        """Lengths spread alike around another mean [token]."""
 
     def draw(self, random: np.random.Generator, count: int) -> Tokens:
         """So many lengths [token]."""
@@ -48,6 +51,9 @@ class Constant:
     def mean(self) -> float:
         return float(self.tokens)
 
+    def at(self, mean: float) -> Constant:
+        return Constant(round(mean))
+
     def draw(self, random: np.random.Generator, count: int) -> Tokens:
         return np.full(count, self.tokens, dtype=np.int64)
 
@@ -63,6 +69,9 @@ class Lognormal:
         _check(self.mean)
         positive(marked("The spread of lengths"), self.spread)
 
+    def at(self, mean: float) -> Lognormal:
+        return replace(self, mean=mean)
+
     def draw(self, random: np.random.Generator, count: int) -> Tokens:
         sigma = math.sqrt(math.log1p(self.spread**2))
         center = math.log(self.mean) - sigma**2 / 2
@@ -77,6 +86,9 @@ class Exponential:
 
     def __post_init__(self) -> None:
         _check(self.mean)
+
+    def at(self, mean: float) -> Exponential:
+        return Exponential(mean)
 
     def draw(self, random: np.random.Generator, count: int) -> Tokens:
         return whole_tokens(random.exponential(self.mean, count))
@@ -105,6 +117,9 @@ class Uniform:
     def mean(self) -> float:
         return (self.low + self.high) / 2
 
+    def at(self, mean: float) -> Uniform:
+        return Uniform(*(_scaled(length, mean / self.mean) for length in (self.low, self.high)))
+
     def draw(self, random: np.random.Generator, count: int) -> Tokens:
         return random.integers(self.low, self.high, count, endpoint=True)
 
@@ -125,8 +140,15 @@ class Mix:
     def mean(self) -> float:
         return sum(self.tokens) / len(self.tokens)
 
+    def at(self, mean: float) -> Mix:
+        return Mix(tuple(_scaled(length, mean / self.mean) for length in self.tokens))
+
     def draw(self, random: np.random.Generator, count: int) -> Tokens:
         return random.choice(np.asarray(self.tokens, dtype=np.int64), count)
+
+
+def _scaled(tokens: int, factor: float) -> int:
+    return max(round(tokens * factor), 1)
 
 
 def _check(tokens: float) -> None:

@@ -8,6 +8,7 @@ More closed forms are where they are used: `metrics.kv_tokens_retired` (F8.7),
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -186,3 +187,59 @@ def dynamic_batch(slots: int, rate: float, window: float) -> float:
         below += chance
         chance *= mean / (others + 1)
     return total + slots * (1 - below)
+
+
+def time_by_priority(
+    rates: Sequence[float], means: Sequence[float], squares: Sequence[float]
+) -> list[float]:
+    """Mean time in a server that a higher priority takes from a lower, which then goes on [s].
+
+    .. math:: T_k = \\frac{D_k}{1 - \\sigma_{k-1}}
+              + \\frac{\\sum_{i \\le k} \\lambda_i E[D_i^2]}{2 (1 - \\sigma_{k-1}) (1 - \\sigma_k)}
+
+    inf for those that find no time left.
+
+    Parameters
+    ----------
+    rates, means, squares : sequence of float
+        Of Poisson arrivals [1/s], of the time each takes [s] and of its square [s²], from the
+        highest priority to the lowest.
+
+    References
+    ----------
+    F8.20.
+
+    Examples
+    --------
+    >>> [round(one, 3) for one in time_by_priority([2, 3], [0.1, 0.1], [0.02, 0.02])]
+    [0.125, 0.25]
+    """
+    found, busy, left = [], 0.0, 0.0
+    for rate, mean, square in zip(rates, means, squares, strict=True):
+        before, busy, left = busy, busy + rate * mean, left + rate * square / 2
+        found.append(
+            mean / (1 - before) + left / ((1 - before) * (1 - busy)) if busy < 1 else math.inf
+        )
+    return found
+
+
+def given_up(rate: float, time: float, patience: float) -> float:
+    """Share of requests that wait longer than their patience for a server, times exponential.
+
+    .. math:: \\frac{\\rho (1 - \\rho) e}{1 - \\rho^2 e}, \\quad
+              e = e^{-(1 - \\rho) \\tau / D}
+
+    References
+    ----------
+    F8.21.
+
+    Examples
+    --------
+    >>> round(given_up(8.0, 0.1, 0.2), 4)
+    0.1878
+    """
+    load = rate * time
+    if load == 1:
+        return time / (2 * time + patience)
+    left = math.exp(-(1 - load) * patience / time)
+    return load * (1 - load) * left / (1 - load**2 * left)

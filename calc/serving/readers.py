@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calc.serving.clock import Clock
+from calc.serving.deadlines import Deadlines
 from calc.serving.log import Log
 from calc.serving.prefix import NoPrefixes
 from calc.serving.task import Fate, State, Task
@@ -31,6 +33,9 @@ class Readers:
         Whether a cache follows layer by layer while the prompt is read.
     log : Log
         Where they write down what happens; their numbers are the first.
+    deadlines : Deadlines, optional
+        How long requests wait; they are read in the order in which they come, whatever their
+        priority.
 
     References
     ----------
@@ -45,7 +50,9 @@ class Readers:
         sent: NDArray[np.float64],
         streaming: bool,
         log: Log,
+        deadlines: Deadlines | None = None,
     ) -> None:
+        self._deadlines = deadlines
         self._clock, self._prefixes, self._block, self._log = clock, prefixes, block, log
         # A model whose state does not grow sends the same for any prompt: one figure for all.
         self._sent = np.broadcast_to(sent, (len(log.fate),)).tolist()
@@ -61,6 +68,9 @@ class Readers:
         log, request = self._log, task.request
         free, lane = heapq.heappop(self._free)
         start, where = max(free, task.ready), lane % len(self._links)
+        if self._gone(task, start, where):
+            heapq.heappush(self._free, (free, lane))
+            return False
         reading = self._time(task, self._prefixes[where])
         end = start + reading
         heapq.heappush(self._free, (end, lane))
@@ -80,6 +90,17 @@ class Readers:
         log.stayed(request, State.TRANSFER, end, arrived, where)
         task.come(arrived)
         task.latest, task.fetch = end, 0.0
+        return True
+
+    def _gone(self, task: Task, start: float, where: int) -> bool:
+        """Whether a request does not wait until it could be read, and ends before."""
+        if not self._deadlines:
+            return False
+        at, fate = min(self._deadlines.after(task, task.ready), default=(math.inf, Fate.UNFINISHED))
+        if at > start:
+            return False
+        self._log.stayed(task.request, State.WAITING, task.ready, at, where)
+        self._log.end(task.request, fate, at)
         return True
 
     def _time(self, task: Task, prefixes: NoPrefixes) -> float:

@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 
 from calc.serving.batch import Batch
 from calc.serving.clock import Clock
+from calc.serving.line import ByPriority, Queue
 from calc.serving.log import Log, Use
 from calc.serving.policies import Batching
 from calc.serving.pool import Relief
@@ -41,6 +42,8 @@ class Replica:
         Where it writes down how full its memory is.
     number : int
         Which replica it is.
+    queue : Queue, optional
+        Where requests wait; the first to come is the first to start by default.
 
     Attributes
     ----------
@@ -59,6 +62,7 @@ class Replica:
         log: Log,
         use: Use,
         number: int,
+        queue: Queue | None = None,
     ) -> None:
         self.clock, self.store, self.batching, self.relief = clock, store, batching, relief
         self.log, self.use, self.number = log, use, number
@@ -67,9 +71,12 @@ class Replica:
         # Blocks of the first steps of those that are read.
         self._reading_growth = 0
         self.batch = Batch(clock, store.footprint)
-        self.queue: deque[Task] = deque()
+        self.queue: Queue = deque[Task]() if queue is None else queue
+        self._ranked = isinstance(self.queue, ByPriority)
         self.reading: list[Task] = []
         self._leaving: list[Task] = []
+        # Those that end at the end of the step that is under way.
+        self._doomed: list[Task] = []
         # Steps under way that a request may shorten; whether nothing is under way.
         self._jump, self._rests = 0, False
         # When the batch had its latest tokens, and who has joined it since.
@@ -87,7 +94,9 @@ class Replica:
     @property
     def oldest(self) -> float:
         """When the first in the queue came [s]."""
-        return self.queue[0].ready if self.queue else math.inf
+        if not self.queue:
+            return math.inf
+        return self.queue.oldest if isinstance(self.queue, ByPriority) else self.queue[0].ready
 
     # Requests come
 
@@ -105,17 +114,50 @@ class Replica:
 
     def receive(self, task: Task) -> None:
         """Queue a request that is ready now."""
-        at_once = not self.queue and self.batching.quota(self) > 0
+        if self._ranked:
+            at_once = not self.queue or task.priority > self.queue[0].priority
+            at_once &= self.batching.quota(self) > 0 or self._below(task) is not None
+        else:
+            at_once = not self.queue and self.batching.quota(self) > 0
         self.queue.append(task)
         self._queue(task)
         self.requests += 1
         self.log.replica[task.request] = self.number
         if self._rests:
             self.due = max(self.now, task.ready)
-        elif self._jump and at_once:
+        elif at_once:
             # It starts at the end of the step that is under way.
-            self._jump = self.batch.steps_until(task.ready - self.now, self._jump)
+            self._shorten(task.ready)
+
+    def _shorten(self, now: float) -> None:
+        """Stop at the end of the step that is under way."""
+        if self._jump:
+            self._jump = self.batch.steps_until(now - self.now, self._jump)
             self.due = self.now + self.batch.elapsed(self._jump)
+
+    def drop(self, task: Task, fate: Fate, now: float) -> None:
+        """Let a request end so, from the queue at once, from the batch when its step ends."""
+        task.doom = fate
+        if task.state in (State.WAITING, State.PREEMPTED):
+            self._queue(task, -1)
+            while self.queue and self.queue[0].doom:
+                self.queue.popleft()
+            end = max(now, task.since)
+            self.log.stayed(task.request, task.state, task.since, end, self.number)
+            self.log.produced[task.request] = task.produced * task.width
+            self.requests -= 1
+            self.log.end(task.request, fate, end)
+        else:
+            self._doomed.append(task)
+            self._shorten(now)
+
+    def _drop_doomed(self) -> None:
+        for task in self._doomed:
+            if task.ticket or task in self.reading:
+                self._take_out(task, idle=self.batching.together)
+                self._cut(task, task.doom)
+            # What has all its tokens by now ends as it would.
+        self._doomed.clear()
 
     def expect_none(self, now: float) -> None:
         """No more requests will come: start what has waited for them."""
@@ -128,12 +170,14 @@ class Replica:
     def run(self) -> Iterator[None]:
         """Serve what comes; stops until the time is `due`, and goes on for ever."""
         while True:
+            if self._doomed:
+                self._drop_doomed()
             self._admit()
             if self.reading:
                 yield from self.batching.reading.advance(self)
             elif self.batch.tasks:
                 yield from self._decode()
-            elif self._leaving:
+            elif self._leaving or self.batch.idle:
                 self._leave_together()
             else:
                 yield from self._rest()
@@ -152,20 +196,41 @@ class Replica:
 
     def _admit(self) -> None:
         quota = self.batching.quota(self)
-        while self.queue and self.queue[0].width <= quota:
+        while self.queue:
+            task = self.queue[0]
+            if task.width > quota and not self._ranked:
+                return
             # A batch that leaves together starts together too.
             if not (self.batching.together or self.batching.reading.takes(self)):
                 return
-            task = self.queue[0]
-            if not self.store.take(task, self._spare()):
-                if not self.relief.turns_away:
+            if task.width > quota or not self.store.take(task, self._spare()):
+                if self._gives_way(task):
+                    quota = self.batching.quota(self)
+                    continue
+                if task.width > quota or not self.relief.turns_away:
                     return
                 self._from_queue()
-                self._reject(task)
+                self._cut(task, Fate.REJECTED)
                 continue
             self._from_queue()
             quota -= task.width
             self._start(task)
+
+    def _below(self, task: Task) -> Task | None:
+        """Who would be put out for a task: the last of the lowest priority, if it is lower."""
+        if not self._ranked or self.batching.together or not (self.batch.tasks or self.reading):
+            return None
+        last = self._last()
+        return last if last.priority < task.priority else None
+
+    def _gives_way(self, task: Task) -> bool:
+        """Put out somebody for a task of a higher priority; whether there was anybody."""
+        last = self._below(task)
+        if last is None:
+            return False
+        # The replica waits for the copy.
+        self.now += self._put_out(last)
+        return True
 
     def _queue(self, task: Task, sign: int = 1) -> None:
         self.waiting += sign * task.width
@@ -173,6 +238,8 @@ class Replica:
 
     def _from_queue(self) -> None:
         self._queue(self.queue.popleft(), -1)
+        while self.queue and self.queue[0].doom:
+            self.queue.popleft()
 
     def _spare(self) -> float:
         """Blocks that the others need free, at least those of their next step.
@@ -315,38 +382,53 @@ class Replica:
     # Blocks run out
 
     def _relieve(self) -> Iterator[None]:
-        """Put out the request that came last."""
-        footprint, copy = self.store.footprint, 0.0
-        task = max((*self.batch.tasks, *self.reading), key=_request)
-        if task.ticket:
-            self.batch.leave(task)
-            if task in self._fresh:
-                self._fresh.remove(task)
-            else:
-                task.latest = self._latest
-            blocks = footprint.blocks(task.prompt, task.context, task.width)
-            self.store.release(task, task.context)
-            if self.relief.bandwidth:
-                copy = task.fetch = blocks * footprint.bytes / self.relief.bandwidth
-        else:
-            self._leave_reading(task)
-            self.store.release(task, task.next_context)
+        """Put out the request that came last, of the lowest priority."""
+        copy = self._put_out(self._last())
+        if copy:
+            # The replica waits for it.
+            yield from self.pause(copy)
+
+    def _last(self) -> Task:
+        return max((*self.batch.tasks, *self.reading), key=_lateness)
+
+    def _put_out(self, task: Task) -> float:
+        """Put out a task; returns the time to copy its cache to the host [s]."""
+        blocks, copy = self._take_out(task), 0.0
+        if blocks and self.relief.bandwidth:
+            copy = task.fetch = blocks * self.store.footprint.bytes / self.relief.bandwidth
         if self.relief.turns_away:
-            self._reject(task)
-            return
+            self._cut(task, Fate.REJECTED)
+            return 0.0
         self._turn(task, State.PREEMPTED)
         task.read = 0
         self.log.preemptions[task.request] += 1
         self.queue.appendleft(task)
         self._queue(task)
-        if copy:
-            # The replica waits for it.
-            yield from self.pause(copy)
+        return copy
 
-    def _reject(self, task: Task) -> None:
+    def _take_out(self, task: Task, *, idle: bool = False) -> int:
+        """Take a task out of the batch or from those that are read; the blocks that it wrote to.
+
+        With `idle` its slot stays taken.
+        """
+        if not task.ticket:
+            self._leave_reading(task)
+            self.store.release(task, task.next_context)
+            return 0
+        self.batch.leave(task, idle=idle)
+        if task in self._fresh:
+            self._fresh.remove(task)
+        else:
+            task.latest = self._latest
+        blocks = self.store.footprint.blocks(task.prompt, task.context, task.width)
+        self.store.release(task, task.context)
+        return blocks
+
+    def _cut(self, task: Task, fate: Fate) -> None:
+        """A request ends without all its tokens."""
         self._turn(task, task.state)
         self.log.produced[task.request] = task.produced * task.width
-        self._gone(task, Fate.REJECTED)
+        self._gone(task, fate)
 
     # What is written down
 
@@ -367,5 +449,5 @@ class Replica:
         self.use.note(self.now, self.store.pool.used, filled + prefixes.held, prefixes.kept)
 
 
-def _request(task: Task) -> int:
-    return task.request
+def _lateness(task: Task) -> tuple[int, int]:
+    return -task.priority, task.request

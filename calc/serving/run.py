@@ -164,6 +164,16 @@ class Run:
         """Requests that were turned away or cut off."""
         return np.asarray(self.fate == Fate.REJECTED)
 
+    @property
+    def cancelled(self) -> NDArray[np.bool_]:
+        """Requests that gave up before their first token."""
+        return np.asarray(self.fate == Fate.CANCELLED)
+
+    @property
+    def timed_out(self) -> NDArray[np.bool_]:
+        """Requests that the service ended before their last token."""
+        return np.asarray(self.fate == Fate.TIMED_OUT)
+
     @cached_property
     def ttft(self) -> Array:
         """Time to first token of each [s]; inf for those that did not finish (F8.1)."""

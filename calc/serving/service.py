@@ -109,6 +109,16 @@ def meets(ttft: Array, tpot: Array, limits: Limits) -> NDArray[np.bool_]:
     return (ttft <= limits.ttft) & (np.isnan(tpot) | (tpot <= limits.tpot))
 
 
+def good(run: Run, limits: Limits) -> NDArray[np.bool_]:
+    """Requests of a run within both limits: those of their class where there are classes."""
+    of = run.traffic.classified
+    if not of:
+        return meets(run.ttft, run.tpot, limits)
+    ttft, tpot = of.each(lambda one: one.ttft), of.each(lambda one: one.tpot)
+    within = np.isnan(run.tpot) | (run.tpot <= tpot)
+    return np.asarray((run.ttft <= ttft) & within)
+
+
 def goodput(good: int, duration: float) -> float:
     """Requests within limits in the unit of time of `duration` (F8.5).
 
@@ -146,7 +156,7 @@ class Service:
         Of every gap between two tokens [s].
     longest_gap : float
         The longest of them [s]; nan where there is none.
-    finished, rejected, unfinished, preempted, good : int
+    finished, rejected, cancelled, timed_out, unfinished, preempted, good : int
         Requests that ended so, were put out at least once, or kept both limits.
     good_share : float
         Of all requests, those that kept both limits.
@@ -176,6 +186,8 @@ class Service:
     longest_gap: float
     finished: int
     rejected: int
+    cancelled: int
+    timed_out: int
     unfinished: int
     preempted: int
     good: int
@@ -208,11 +220,12 @@ def summary(run: Run, limits: Limits | None = None) -> Service:
     F8.1–F8.5, F8.12, F8.16.
     """
     kept = limits or Limits()
-    good = meets(run.ttft, run.tpot, kept)
+    kept_limits = good(run, kept)
     window, price = steady(run), run.over_chips(cost.price)
     time, tokens = window.time, window.tokens(run)
-    kept_there = good & window.came(run)
+    kept_there = kept_limits & window.came(run)
     finished, rejected = int(run.finished.sum()), int(run.rejected.sum())
+    cancelled, timed_out = int(run.cancelled.sum()), int(run.timed_out.sum())
     used = [memory.mean(memory.used) for memory in run.memory]
     filled = [memory.mean(memory.filled) for memory in run.memory]
     total = sum(memory.total for memory in run.memory)
@@ -225,10 +238,12 @@ def summary(run: Run, limits: Limits | None = None) -> Service:
         longest_gap=float(run.gaps[0].max()) if run.gaps.size else math.nan,
         finished=finished,
         rejected=rejected,
-        unfinished=len(run.traffic) - finished - rejected,
+        cancelled=cancelled,
+        timed_out=timed_out,
+        unfinished=len(run.traffic) - finished - rejected - cancelled - timed_out,
         preempted=int((run.preemptions > 0).sum()),
-        good=int(good.sum()),
-        good_share=float(good.mean()),
+        good=int(kept_limits.sum()),
+        good_share=float(kept_limits.mean()),
         window=window,
         throughput=_rate(tokens, time),
         requests=_rate(window.ended(run), time),
@@ -244,6 +259,57 @@ def summary(run: Run, limits: Limits | None = None) -> Service:
         mbu=_mbu(run),
         usd_per_million_tokens=_price(price, tokens, time),
         usd_per_million_good_tokens=_price(price, float(run.produced[kept_there].sum()), time),
+    )
+
+
+@dataclass(frozen=True)
+class ClassService:
+    """What became of the requests of one class.
+
+    `requests` came, of which `good` kept the limits of their class, were `preempted` at least once,
+    or ended as the names say; `goodput` is of those that came in the steady part [request/s];
+    `ttft`, `tpot` and `e2e` are latencies [s].
+    """
+
+    name: str
+    requests: int
+    good: int
+    goodput: float
+    preempted: int
+    rejected: int
+    cancelled: int
+    timed_out: int
+    ttft: Spread
+    tpot: Spread
+    e2e: Spread
+
+    @property
+    def good_share(self) -> float:
+        """Of its requests, those that kept both limits; nan where none came."""
+        return self.good / self.requests if self.requests else math.nan
+
+
+def by_class(run: Run, limits: Limits, window: Window) -> tuple[ClassService, ...]:
+    """The figures of each class, in the order of the classes; none where there are none."""
+    of = run.traffic.classified
+    if not of:
+        return ()
+    kept, there = good(run, limits), window.came(run)
+    return tuple(
+        ClassService(
+            name=one.name,
+            requests=int(mine.sum()),
+            good=int(kept[mine].sum()),
+            goodput=goodput(int((kept & there)[mine].sum()), window.time),
+            preempted=int((run.preemptions[mine] > 0).sum()),
+            rejected=int(run.rejected[mine].sum()),
+            cancelled=int(run.cancelled[mine].sum()),
+            timed_out=int(run.timed_out[mine].sum()),
+            ttft=spread(run.ttft[mine]),
+            tpot=spread(run.tpot[mine]),
+            e2e=spread(run.e2e[mine]),
+        )
+        for one, mine in zip(of.classes, (of.of == i for i in range(len(of.classes))), strict=True)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 import numpy as np
 
@@ -153,15 +154,17 @@ def _tasks(
             )
         )
     tasks = []
+    of = traffic.classified
+    priorities = of.each(lambda one: one.priority).astype(int).tolist() if of else repeat(0)
     rows = zip(
         traffic.arrival.tolist(), traffic.prompt.tolist(), traffic.output.tolist(),
-        traffic.session.tolist(), (large | long).tolist(), strict=True,
+        traffic.session.tolist(), (large | long).tolist(), priorities, strict=False,
     )  # fmt: skip
-    for request, (arrival, prompt, output, session, refused) in enumerate(rows):
+    for request, (arrival, prompt, output, session, refused, priority) in enumerate(rows):
         if refused:
             log.end(request, Fate.REJECTED, arrival)
         else:
-            tasks.append(Task(request, arrival, prompt, output, width, session=session))
+            tasks.append(Task(request, arrival, prompt, output, width, 0, session, priority))
     return tasks, notices
 
 

@@ -16,11 +16,17 @@ class State(IntEnum):
 
 
 class Fate(IntEnum):
-    """How a request ended."""
+    """How a request ended.
+
+    Rejected ones found no room or lost it, cancelled ones had no token when their patience ended,
+    and timed out ones not all of them when their time was up.
+    """
 
     UNFINISHED = 0
     FINISHED = 1
     REJECTED = 2
+    CANCELLED = 3
+    TIMED_OUT = 4
 
 
 class Task:
@@ -32,6 +38,10 @@ class Task:
         Its row in the traffic; lower came earlier.
     session : int
         The conversation it belongs to.
+    priority : int
+        A higher one goes first.
+    doom : Fate
+        How it ends as soon as it can be taken out; `Fate.UNFINISHED` while it goes on.
     ready : float
         When it reaches the replica [s].
     prompt, output, width : int
@@ -56,8 +66,8 @@ class Task:
     """
 
     __slots__ = (
-        "end", "fetch", "hit", "latest", "output", "place", "produced", "prompt", "read", "ready",
-        "request", "session", "since", "state", "ticket", "width",
+        "doom", "end", "fetch", "hit", "latest", "output", "place", "priority", "produced",
+        "prompt", "read", "ready", "request", "session", "since", "state", "ticket", "width",
     )  # fmt: skip
 
     def __init__(
@@ -69,11 +79,12 @@ class Task:
         width: int,
         produced: int = 0,
         session: int = 0,
+        priority: int = 0,
     ) -> None:
-        self.request, self.session = request, session
+        self.request, self.session, self.priority = request, session, priority
         self.prompt, self.output, self.width, self.produced = prompt, output, width, produced
         self.hit = self.read = self.ticket = self.end = self.place = 0
-        self.fetch, self.state = -1.0, State.WAITING
+        self.fetch, self.state, self.doom = -1.0, State.WAITING, Fate.UNFINISHED
         self.come(ready)
 
     def come(self, now: float) -> None:

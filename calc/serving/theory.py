@@ -31,7 +31,8 @@ def little(run: Run) -> Pair:
     if not span:
         return Pair(math.nan, math.nan)
     there = float((np.diff(times) * present[:-1]).sum()) / span
-    stayed = run.e2e[np.isfinite(run.e2e)]
+    # Whoever came is there until it ends, answered or not.
+    stayed = (run.ended - run.traffic.arrival)[np.isfinite(run.ended)]
     mean = float(stayed.mean()) if stayed.size else math.nan
     return Pair(queueing.in_system(len(stayed) / span, mean), there)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from calc.serving.arrivals import Arrivals, AtOnce
 from calc.serving.chains import Hashes
+from calc.serving.classes import Classified, ServiceClass, shares
 from calc.serving.errors import ServingError, positive, whole
 from calc.serving.lengths import LONGEST, Lengths
 from calc.words import marked, say
@@ -56,6 +58,8 @@ class Traffic:
         What prompts share where a trace tells it, in place of sessions.
     samples : int
         Answers generated for each prompt, all of the request's output length (best of n).
+    classified : Classified, optional
+        Which class each request is of, where there are classes.
     loop : Loop, optional
         Clients that send a request when their last is answered: arrivals are known after the run.
     notices : tuple of str
@@ -74,6 +78,7 @@ class Traffic:
     system: int = 0
     samples: int = 1
     hashes: Hashes | None = None
+    classified: Classified | None = None
     loop: Loop | None = None
     notices: tuple[str, ...] = ()
     understood: tuple[str, ...] = ()
@@ -117,6 +122,7 @@ class Traffic:
             output=self.output[:requests],
             session=self.session[:requests],
             hashes=self.hashes and self.hashes.of(list(range(min(requests, len(self))))),
+            classified=self.classified and self.classified.rows(slice(requests)),
             loop=self.loop and replace(self.loop, pauses=self.loop.pauses[:requests]),
         )
 
@@ -176,6 +182,7 @@ class Traffic:
             self, arrival=arrival[order], prompt=self.prompt[order], output=self.output[order],
             session=self.session[order], rate=rate, recipe=recipe,
             hashes=self.hashes and self.hashes.of(order.tolist()),
+            classified=self.classified and self.classified.rows(order),
         )  # fmt: skip
 
 
@@ -189,6 +196,7 @@ def closed_loop(
     seed: int = 0,
     system: int = 0,
     samples: int = 1,
+    classes: tuple[ServiceClass, ...] = (),
 ) -> Traffic:
     """Requests of clients that wait: the form of most published benchmarks.
 
@@ -205,7 +213,7 @@ def closed_loop(
         How long they are.
     pause : float
         Mean time from an answer to the next request [s], exponential.
-    seed, system, samples
+    seed, system, samples, classes
         As in `generate`.
 
     Raises
@@ -219,7 +227,10 @@ def closed_loop(
             say("The pause of a client is {pause:g} s; it must be 0 or above and finite.",
                 pause=pause)
         )  # fmt: skip
-    drawn = generate(requests, AtOnce(), prompt, output, seed=seed, system=system, samples=samples)
+    drawn = generate(
+        requests, AtOnce(), prompt, output, seed=seed, system=system, samples=samples,
+        classes=classes,
+    )  # fmt: skip
     pauses = np.random.default_rng((seed, 1)).exponential(1.0, requests) * pause
     return replace(drawn, recipe=None, loop=Loop(clients, pauses))
 
@@ -235,6 +246,7 @@ def generate(
     samples: int = 1,
     turns: int = 1,
     think: float = 30.0,
+    classes: tuple[ServiceClass, ...] = (),
 ) -> Traffic:
     """Random requests, the same ones for the same arguments.
 
@@ -260,13 +272,18 @@ def generate(
     think : float
         Mean time from one turn's arrival to the next one's [s], exponential; a turn comes at its
         time even if the answer before it is late.
+    classes : tuple of ServiceClass
+        What requests are of, drawn by their shares, those of a session all of one. Lengths are
+        spread as `prompt` and `output` are, around the means of their class.
 
     Raises
     ------
     ServingError
         If a number is out of its range.
     """
-    return Recipe(requests, arrivals, prompt, output, seed, system, samples, turns, think).draw()
+    return Recipe(
+        requests, arrivals, prompt, output, seed, system, samples, turns, think, classes
+    ).draw()
 
 
 @dataclass(frozen=True)
@@ -282,6 +299,7 @@ class Recipe:
     samples: int
     turns: int
     think: float
+    classes: tuple[ServiceClass, ...] = ()
 
     def __post_init__(self) -> None:
         whole(marked("The number of requests"), self.requests, 1, MOST_REQUESTS)
@@ -302,52 +320,80 @@ class Recipe:
             rows = self._until(math.inf, -(-self.requests // turns))
         else:
             # Requests of a session come together: their number spreads by more than its root.
-            margin, rows = 4 * math.sqrt(self.requests * turns), np.empty((0, 4))
+            margin, rows = 4 * math.sqrt(self.requests * turns), np.empty((0, 5))
             while len(rows) < self.requests:
                 end = (self.requests + margin) / rate
                 rows = self._until(end, math.ceil((end * rate + 2 * margin) / turns))
                 margin *= 2
         order = np.argsort(rows[:, 0], kind="stable")[: self.requests]
         arrival = rows[order, 0]
-        prompt, output, session = rows[order, 1:].astype(np.int64).T
+        prompt, output, session, of = rows[order, 1:].astype(np.int64).T
         if prompt.max() > LONGEST:
             raise ServingError(
                 say("A conversation grows beyond {most:,} tokens: take fewer turns.", most=LONGEST)
             )
         return Traffic(
-            arrival, prompt, output, rate, session, self.system, self.samples, recipe=self
-        )
+            arrival, prompt, output, rate, session, self.system, self.samples, recipe=self,
+            classified=Classified(self.classes, of) if self.classes else None,
+        )  # fmt: skip
 
     def _until(self, end: float, sessions: int) -> Array:
-        """Arrival, prompt, output and session of all requests up to a time, by turn.
+        """Arrival, prompt, output, session and class of all requests up to a time, by turn.
 
         Beside so many sessions that begin, those under way at the start: between any two turns as
         many as come in a thinking time, of which some go on before the end (M/M/∞ in a row).
         """
-        times, prompts, outputs, gaps, others = map(
-            np.random.default_rng, np.random.SeedSequence(self.seed).spawn(5)
+        times, prompts, outputs, gaps, others, picks = map(
+            np.random.default_rng, np.random.SeedSequence(self.seed).spawn(6)
         )
         # Sessions begin at a rate that makes the requests come at the one asked for.
         time = self.arrivals.draw(times, sessions) * self.turns
         time = time[time <= end]
         said, session, begun, found = np.zeros_like(time), np.arange(len(time)), len(time), []
+        # Of the sessions: by number.
+        of = self._pick(picks, begun)
         for turn in range(self.turns):
             if turn and math.isfinite(end):
                 goes_on = -math.expm1(-end / self.think)
                 count = others.poisson(self.arrivals.rate / self.turns * self.think * goes_on)
                 left = -self.think * np.log1p(-goes_on * others.random(count))
-                before = self.prompt.draw(prompts, turn * count) + self.output.draw(
-                    outputs, turn * count
-                )
+                of = np.concatenate([of, self._pick(picks, count)])
+                earlier = np.tile(of[begun:], turn)
+                before = self._prompts(prompts, earlier) + self._outputs(outputs, earlier)
                 time = np.concatenate([time, left])
                 said = np.concatenate([said, before.reshape(turn, count).sum(axis=0)])
                 session = np.concatenate([session, np.arange(begun, begun + count)])
                 begun += count
-            added = self.prompt.draw(prompts, len(time))
-            answered = self.output.draw(outputs, len(time))
-            found.append(np.stack([time, self.system + said + added, answered, session], axis=1))
+            added = self._prompts(prompts, of[session])
+            answered = self._outputs(outputs, of[session])
+            columns = [time, self.system + said + added, answered, session, of[session]]
+            found.append(np.stack(columns, axis=1))
             time = time + gaps.exponential(self.think, len(time))
             said = said + added + answered
             alive = time <= end
             time, said, session = time[alive], said[alive], session[alive]
         return np.concatenate(found)
+
+    def _pick(self, random: np.random.Generator, count: int) -> Tokens:
+        """Classes of so many sessions, by their place."""
+        if not self.classes:
+            return np.zeros(count, dtype=np.int64)
+        return random.choice(len(self.classes), count, p=shares(self.classes))
+
+    def _prompts(self, random: np.random.Generator, of: Tokens) -> Tokens:
+        return _lengths(self.prompt, [one.prompt for one in self.classes], random, of)
+
+    def _outputs(self, random: np.random.Generator, of: Tokens) -> Tokens:
+        return _lengths(self.output, [one.output for one in self.classes], random, of)
+
+
+def _lengths(
+    spread: Lengths, means: Sequence[float], random: np.random.Generator, of: Tokens
+) -> Tokens:
+    """A length for each, around the mean of its class where there are classes [token]."""
+    if not means:
+        return spread.draw(random, len(of))
+    found = np.empty(len(of), dtype=np.int64)
+    for place, mean in enumerate(means):
+        found[of == place] = spread.at(mean).draw(random, int((of == place).sum()))
+    return found

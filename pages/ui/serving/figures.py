@@ -90,10 +90,10 @@ def distribution(
     outcomes: Mapping[str, Outcome],
     of: Callable[[Run], Array],
     title: str,
-    limit: float,
+    limits: Sequence[float],
     unit: str = "s",
 ) -> kit.Chart:
-    """Share of requests within a latency, one line a policy, the limit marked, in one `unit`."""
+    """Share of requests within a latency, one line a policy, the limits marked, in one `unit`."""
     data = []
     legend = []
     known = []
@@ -109,7 +109,7 @@ def distribution(
             "y": 100 * share[at], "line": {"color": colour, "dash": dash, "width": 2.5},
             "hovertemplate": kit.hovered(label, f"%{{x:.3~r}} {unit}", "%{y:.1f} %"),
         })  # fmt: skip
-    flat = np.concatenate([*known, [limit]])
+    flat = np.concatenate([*known, limits])
     low, high = float(np.quantile(flat, 0.01)), float(flat.max())
     rows = kit.wrapped([*legend, kit.key(say("limit"), palette.RULE, "╍╍")])
     layout = {
@@ -121,7 +121,7 @@ def distribution(
         },
         "yaxis": {"title": {"text": say("Requests within (%)")}, "range": [0, 104], "dtick": 20,
                   "automargin": False},
-        "shapes": [kit.rule("x", limit, "dash"), kit.legend(*rows)],
+        "shapes": [*(kit.rule("x", limit, "dash") for limit in limits), kit.legend(*rows)],
     }  # fmt: skip
     return kit.figure(data, layout)
 

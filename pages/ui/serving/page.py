@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ from pages.ui.charts import kit
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section, Table, settings
-from pages.ui.serving import figures, load, simulations, traces, words
+from pages.ui.serving import by_class, figures, load, simulations, traces, words
 from pages.ui.serving.simulations import Outcome, Simulated
 from pages.ui.serving.view import ServingView
 from pages.ui.writing import text, written
@@ -46,7 +46,7 @@ def head(view: ServingView) -> None:
             ),
         ],
     )
-    draw.cards(words.headline(shown.figures, simulated.setup.limits))
+    draw.cards(words.headline(shown.figures))
 
 
 def instead(view: ServingView) -> None:
@@ -68,10 +68,18 @@ def first_tokens(view: ServingView) -> Shown | None:
     return Shown(
         figures.distribution(
             simulated.outcomes, lambda run: run.ttft, say("Time to first token (s)"),
-            simulated.setup.limits.ttft,
+            _limits(simulated, lambda one: one.ttft),
         ),
         say("Share of requests within a time to first token, for all policies."),
     )  # fmt: skip
+
+
+def _limits(
+    simulated: Simulated, of: Callable[[serving.Limits | serving.ServiceClass], float]
+) -> list[float]:
+    """A limit of the service, or of each of its classes."""
+    found = simulated.traffic.classified
+    return sorted({of(one) for one in (found.classes if found else [simulated.setup.limits])})
 
 
 def charts(view: ServingView) -> None:
@@ -111,7 +119,8 @@ def percentiles(view: ServingView) -> None:
     kit.show(
         figures.distribution(
             simulated.outcomes, lambda run: kit.MILLI * run.tpot,
-            say("Time per output token (ms)"), kit.MILLI * simulated.setup.limits.tpot, "ms",
+            say("Time per output token (ms)"),
+            _limits(simulated, lambda one: kit.MILLI * one.tpot), "ms",
         ),
         key="service-tpot",
         alt=say("Share of requests within a time per output token, for all policies."),
@@ -139,6 +148,26 @@ def loads(view: ServingView) -> bool:
     return load.tab(view.scenario, view.values, known(view)[0])
 
 
+def classes(view: ServingView) -> None:
+    """What becomes of the requests of each class."""
+    by_class.tab(*known(view))
+
+
+def classified(view: ServingView) -> bool:
+    """Whether there are classes to show."""
+    return view.answered and known(view)[0].traffic.classified is not None
+
+
+def class_shares(view: ServingView) -> Shown | None:
+    """Good answers of each class, for all policies."""
+    return by_class.chart(known(view)[0]) if classified(view) else None
+
+
+def class_sentence(view: ServingView) -> str:
+    """How much of each class is good."""
+    return by_class.sentence(*known(view)) if classified(view) else view.verdict
+
+
 def closed_forms(view: ServingView) -> None:
     """Theory beside the simulation."""
     st.table(words.closed_forms(known(view)[0]), hide_index=True)
@@ -149,7 +178,10 @@ def trace(view: ServingView) -> None:
     traces.control()
 
 
-EXHIBITS = (Exhibit("serving", QUESTION, lambda view: view.verdict, first_tokens),)
+EXHIBITS = (
+    Exhibit("serving", QUESTION, lambda view: view.verdict, first_tokens),
+    Exhibit("serving-classes", by_class.QUESTION, class_sentence, class_shares, offered=classified),
+)
 
 
 def sections(view: ServingView) -> Iterator[Section]:
@@ -163,6 +195,11 @@ def sections(view: ServingView) -> Iterator[Section]:
             [words.described(simulated.traffic)],
             Table.turned(words.percentiles(shown.figures)),
         )
+        if classified(view):
+            yield Section(
+                say("Classes, {policy}", policy=simulations.name(simulated.setup.shown)),
+                table=by_class.table(simulated, shown),
+            )
 
 
 PAGE = Page(
@@ -182,6 +219,7 @@ PAGE = Page(
         marked("Percentiles"): percentiles,
         marked("Over time"): over_time,
         marked("Load"): loads,
+        marked("By class"): classes,
         marked("Closed forms"): closed_forms,
         marked("Trace"): trace,
     },

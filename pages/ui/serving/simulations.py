@@ -117,6 +117,7 @@ def _begun(of: Any, scenario: Scenario, values: Mapping[str, Any], trace: Traffi
         and values["arrivals"] == "poisson"
         and values["turns"] == 1
         and not values["clients"]
+        and not values["classes"]
     )
     traffic = trace or serving.requested(values, scenario)
     return _Found(of, traffic, serving.setup(values, scenario), independent)

@@ -37,9 +37,19 @@ def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> s
     """How many of the requests were answered in time, and what the best policy would do."""
     limits, figures = simulated.setup.limits, shown.figures
     count = len(simulated.traffic)
+    answers = (
+        marked(
+            "Of {requests} **{policy}** batching answers **{good}** within the limits of their "
+            "class: a goodput of **{goodput} requests/s**."
+        )
+        if simulated.traffic.classified
+        else marked(
+            "Of {requests} **{policy}** batching answers **{good}** with a first token within "
+            "{ttft} and a token every {tpot}: a goodput of **{goodput} requests/s**."
+        )
+    )
     sentence = say(
-        "Of {requests} **{policy}** batching answers **{good}** with a first token within {ttft} "
-        "and a token every {tpot}: a goodput of **{goodput} requests/s**.",
+        answers,
         requests=_requests(count),
         policy=name(simulated.setup.shown),
         good=text.percent(figures.good / count),
@@ -64,11 +74,19 @@ def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> s
         if bounded
         else ""
     )
-    lost = say("{n:,} were turned away.", n=figures.rejected) if figures.rejected else ""
-    return text.sentences(sentence, least, other, lost)
+    lost = [
+        say(message, n=n)
+        for message, n in (
+            (marked("{n:,} were turned away."), figures.rejected),
+            (marked("{n:,} gave up."), figures.cancelled),
+            (marked("{n:,} timed out."), figures.timed_out),
+        )
+        if n
+    ]
+    return text.sentences(sentence, least, other, *lost)
 
 
-def headline(figures: Service, limits: Limits) -> list[tuple[str, str, str]]:
+def headline(figures: Service) -> list[tuple[str, str, str]]:
     """The figures of the policy that is shown, each with what it means."""
     return [
         (
@@ -86,9 +104,8 @@ def headline(figures: Service, limits: Limits) -> list[tuple[str, str, str]]:
         (
             say("Goodput"),
             say("{n}/s", n=text.significant(figures.goodput)),
-            say("Requests per second with a first token within {ttft} and a token every {tpot}, of "
-                "those that came in the steady part. Formulas F8.5, F8.16.",
-                ttft=text.si(limits.ttft, "s"), tpot=text.si(limits.tpot, "s")),
+            say("Requests per second within both limits, of those that came in the steady part. "
+                "Formulas F8.5, F8.16."),
         ),
         (
             say("Token/s"),
@@ -133,6 +150,8 @@ def policies(outcomes: Mapping[str, Outcome]) -> None:
         say("Mean batch"): (lambda s: s.mean_batch, "%.3g"),
         say("Slots used (%)"): (lambda s: 100 * s.slot_efficiency, "%.0f"),
         say("Turned away"): (lambda s: s.rejected, "%d"),
+        say("Gave up"): (lambda s: s.cancelled, "%d"),
+        say("Timed out"): (lambda s: s.timed_out, "%d"),
         say("Put out"): (lambda s: s.preempted, "%d"),
         say("MFU (%)"): (lambda s: 100 * s.mfu, "%.0f"),
         say("MBU (%)"): (lambda s: 100 * s.mbu, "%.0f"),
@@ -202,9 +221,19 @@ def closed_forms(simulated: Simulated) -> dict[str, list[str]]:
 
 def knees(loads: Loads, limits: Limits) -> str:
     """What each policy serves within the limits, and how sure that is."""
+    highest = (
+        marked(
+            "The highest rate that this deployment serves with at least 90 % of the requests "
+            "within the limits of their class: {policies}."
+        )
+        if loads.traffic.classified
+        else marked(
+            "The highest rate that this deployment serves with at least 90 % of the requests "
+            "within {ttft} and {tpot}: {policies}."
+        )
+    )
     return say(
-        "The highest rate that this deployment serves with at least 90 % of the requests within "
-        "{ttft} and {tpot}: {policies}.",
+        highest,
         ttft=text.si(limits.ttft, "s"),
         tpot=text.si(limits.tpot, "s"),
         policies=text.clauses([_knee(name(id), knee) for id, knee in loads.known.items()]),
