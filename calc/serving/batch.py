@@ -50,6 +50,10 @@ class Batch:
         self._base = np.zeros(16, dtype=np.int64)
         self._width = np.zeros(16, dtype=np.int64)
         self._ends: list[tuple[int, int, Task]] = []
+        # Where blocks come one after another: sequences by the step, counted round a block, in
+        # which they begin one, so that nobody has to look at each.
+        self._stepped = footprint.stepped
+        self._begin = [0] * footprint.tokens
         self._slope = clock.slope
 
     def __len__(self) -> int:
@@ -78,6 +82,7 @@ class Batch:
         self._total += task.width * (task.context - self.step)
         self._written += task.width * task.end
         self.doubled += self._doubled(task)
+        self._begin[(self.step - task.context) % self.footprint.tokens] += task.width
         heapq.heappush(self._ends, (task.end, task.ticket, task))
 
     def leave(self, task: Task, *, idle: bool = False) -> None:
@@ -95,6 +100,7 @@ class Batch:
         self._total -= task.width * base
         self._written -= task.width * task.end
         self.doubled -= self._doubled(task)
+        self._begin[-base % self.footprint.tokens] -= task.width
         task.ticket = 0
         if idle:
             self.wait(task)
@@ -208,8 +214,23 @@ class Batch:
             high = most
         return low, high
 
+    @property
+    def filled(self) -> float:
+        """What its contexts fill, in blocks."""
+        if self.footprint.linear:
+            return (self._total + self.size * self.step) / self.footprint.tokens
+        return self.weigh(self.footprint.filled[self.contexts()])
+
     def growth(self, steps: int) -> int:
         """Blocks that so many steps take."""
+        if self._stepped:
+            tokens, begin = self.footprint.tokens, self._begin
+            rounds, more = divmod(steps, tokens)
+            first = self.step % tokens
+            begun = sum(begin[first : first + more])
+            if first + more > tokens:
+                begun += sum(begin[: first + more - tokens])
+            return rounds * self.size + begun
         table, at = self.footprint.table, self.contexts()
         return round(self.weigh(table[at + steps] - table[at]))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -223,11 +224,21 @@ class Footprint:
         shared = np.floor(np.round(filled, 9)).astype(np.int64) if paged else np.zeros_like(table)
         return cls(s.kv_block, size, total, filled, table, shared, paged)
 
-    @property
+    @cached_property
     def linear(self) -> bool:
         """Whether every token takes the same room."""
         steps = np.diff(self.filled)
-        return bool(np.allclose(steps, 1 / self.tokens, rtol=1e-6))
+        return not self.filled[0] and bool(np.allclose(steps, 1 / self.tokens, rtol=1e-6))
+
+    @cached_property
+    def stepped(self) -> bool:
+        """Whether a context takes one more block after each so many tokens, and no other."""
+        contexts = np.arange(len(self.table))
+        return bool(np.array_equal(self.table, -(-contexts // self.tokens)))
+
+    def held(self, context: int) -> int:
+        """Blocks of one sequence at a context."""
+        return -(-context // self.tokens) if self.stepped else int(self.table[context])
 
     def blocks(self, prompt: int, context: int, width: int) -> int:
         """Blocks of all samples of a request at a context.
@@ -236,6 +247,6 @@ class Footprint:
         all but one take a copy.
         """
         if width == 1:
-            return int(self.table[context])
+            return self.held(context)
         shared = int(self.shared[prompt])
-        return shared + width * (int(self.table[context]) - shared)
+        return shared + width * (self.held(context) - shared)

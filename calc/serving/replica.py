@@ -195,6 +195,8 @@ class Replica:
         self._rests, self.now = False, self.due
 
     def _admit(self) -> None:
+        if not self.queue:
+            return
         quota = self.batching.quota(self)
         while self.queue:
             task = self.queue[0]
@@ -440,7 +442,7 @@ class Replica:
 
     def _note_use(self) -> None:
         batch, filled_at = self.batch, self.store.footprint.filled
-        filled = batch.weigh(filled_at[batch.contexts()]) - batch.doubled
+        filled = batch.filled - batch.doubled
         for task in self.reading:
             if not task.read:
                 break

@@ -48,7 +48,7 @@ class Store:
         """Blocks that the first step of a task begins."""
         context = task.next_context
         after = min(context + 1, task.prompt + task.output - 1)
-        return task.width * int(self.footprint.table[after] - self.footprint.table[context])
+        return task.width * (self.footprint.held(after) - self.footprint.held(context))
 
     def grow(self, blocks: int) -> None:
         """Give tasks that hold blocks some more."""
@@ -64,4 +64,4 @@ class Store:
 
     def _references(self, task: Task, context: int) -> int:
         """Each sample refers to every block of its context, shared or not."""
-        return task.width * int(self.footprint.table[context])
+        return task.width * self.footprint.held(context)
