@@ -40,9 +40,24 @@ def test_requests_are_answered_and_policies_compared() -> None:
     assert np.isnan(table["USD per M good"][0])
 
 
+def test_the_policy_shown_comes_first_and_the_others_have_their_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(simulations, "others", lambda scenario: False)
+    at = page(req="40")
+    table = at.dataframe[0].value
+    assert len(table) == 5
+    assert np.isfinite(table["Token/s"]).tolist() == [False, False, True, False, False]
+    assert "The other policies are being simulated." in words(at)
+    drawn = json.loads(json.loads(at.get("bidi_component")[1].proto.json)["spec"])
+    assert [trace["name"] for trace in drawn["data"]] == ["continuous"]
+    assert "disaggregated" in str(drawn["layout"]["shapes"])
+
+
 def test_very_long_simulations_wait_until_they_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(simulations, "_LONG", 0)
     monkeypatch.setattr(simulations, "_VERY_LONG", 0)
     at = page(req="40")
     assert list(at.dataframe[0].value["Policy"]) == ["continuous"]

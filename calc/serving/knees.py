@@ -112,27 +112,38 @@ def find(
     ServingError
         If all requests come at once.
     """
-    most = max(MOST, len(traffic))
-    tried: list[Tried] = []
-    low: Tried | None = None
-    high: Tried | None = None
-    rate = traffic.rate
-    while True:
-        one = _try(simulate, traffic, rate, limits, share, within, most)
-        tried.append(one)
-        if one.keeps(share):
-            low = one
-        else:
-            high = one
-        if low and high:
-            done = high.rate / low.rate <= ratio
-            rate = math.sqrt(low.rate * high.rate)
-        else:
-            done = len(tried) >= _REACH
-            rate *= 2.0 if low else 0.5
-        yield Knee(tuple(tried), low, high, done)
-        if done:
-            return
+    known = Knee()
+    while not known.done:
+        known = further(simulate, traffic, limits, known, share=share, within=within, ratio=ratio)
+        yield known
+
+
+def further(
+    simulate: Callable[[Traffic], Run],
+    traffic: Traffic,
+    limits: Limits,
+    known: Knee,
+    *,
+    share: float = 0.9,
+    within: float = 0.02,
+    ratio: float = 1.05,
+) -> Knee:
+    """What is known of a knee one rate later; parameters are those of `find`."""
+    low, high = known.low, known.high
+    if low and high:
+        rate = math.sqrt(low.rate * high.rate)
+    elif known.tried:
+        rate = known.tried[-1].rate * (2.0 if low else 0.5)
+    else:
+        rate = traffic.rate
+    one = _try(simulate, traffic, rate, limits, share, within, max(MOST, len(traffic)))
+    if one.keeps(share):
+        low = one
+    else:
+        high = one
+    tried = (*known.tried, one)
+    done = high.rate / low.rate <= ratio if low and high else len(tried) >= _REACH
+    return Knee(tried, low, high, done)
 
 
 def _try(
@@ -157,4 +168,7 @@ def _try(
         )  # fmt: skip
         if one.sure(share, within) or len(came) < requests or requests >= most:
             return one
-        requests = min(2 * requests, most)
+        # An interval is as wide as the root of its requests allows.
+        wanted = max(within, abs(one.good - share) / _DOUBT)
+        enough = requests * min((one.half / wanted) ** 2, most / requests)
+        requests = min(max(2 * requests, math.ceil(enough)), most)

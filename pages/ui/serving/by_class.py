@@ -63,7 +63,8 @@ def chart(simulated: Simulated) -> Shown:
     """Share of good answers of each class, under each policy."""
     data: list[dict[str, Any]] = []
     keys = []
-    policies = [name(id) for id in simulated.outcomes]
+    policies = [name(id) for id in simulated.compared]
+    known = [name(id) for id in simulated.outcomes]
     listed = [found(simulated, one) for one in simulated.outcomes.values()]
     # As a chart draws bars from below.
     for place, of in enumerate(zip(*listed, strict=True)):
@@ -71,7 +72,7 @@ def chart(simulated: Simulated) -> Shown:
         label = text.plain_html(of[0].name)
         keys.append(kit.key(label, colour, "■"))
         data.append({
-            "type": "bar", "orientation": "h", "name": label, "y": policies,
+            "type": "bar", "orientation": "h", "name": label, "y": known,
             "x": [100 * one.good_share for one in of],
             "text": [text.percent(one.good_share) for one in of], "textposition": "auto",
             "marker": {"color": colour}, "textfont": {"size": kit.FONT_SIZE},
@@ -83,8 +84,8 @@ def chart(simulated: Simulated) -> Shown:
         "barmode": "group", "bargap": 0.25,
         "xaxis": {"title": {"text": say("Within the limits of their class (%)"), "standoff": 8},
                   "range": [0, 104], "dtick": 20, "automargin": False},
-        "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
-                  "showgrid": False},
+        "yaxis": {"categoryorder": "array", "categoryarray": policies, "automargin": False,
+                  "range": [len(policies) - 0.5, -0.5], "ticksuffix": "  ", "showgrid": False},
         "shapes": [kit.rule("x", 90, "dash"), kit.legend(*rows, [
             kit.key(say("90 %"), palette.RULE, "╍╍")])],
     }  # fmt: skip

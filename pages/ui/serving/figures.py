@@ -13,7 +13,7 @@ from calc import serving
 from calc.serving import Run, Service, State
 from calc.words import marked, say
 from pages.ui.charts import kit
-from pages.ui.serving.simulations import Outcome, name
+from pages.ui.serving.simulations import Simulated, name
 from pages.ui.writing import palette
 
 Array = NDArray[np.float64]
@@ -87,23 +87,28 @@ def timeline(run: Run, requests: int) -> kit.Chart:
 
 
 def distribution(
-    outcomes: Mapping[str, Outcome],
+    simulated: Simulated,
     of: Callable[[Run], Array],
     title: str,
     limits: Sequence[float],
     unit: str = "s",
 ) -> kit.Chart:
-    """Share of requests within a latency, one line a policy, the limits marked, in one `unit`."""
+    """Share of requests within a latency, one line a policy, the limits marked, in one `unit`.
+
+    Policies that are still to come have their places in the legend.
+    """
     data = []
     legend = []
     known = []
-    for policy, outcome in outcomes.items():
+    for policy in simulated.compared:
         colour, dash = _COLOURS[policy]
-        values, share = serving.cdf(of(outcome.run))
-        at = _spread(len(values))
-        known.append(values[values > 0])
         label = name(policy)
         legend.append(kit.key(label, colour, kit.DASH_GLYPHS[dash]))
+        if policy in simulated.coming:
+            continue
+        values, share = serving.cdf(of(simulated.outcomes[policy].run))
+        at = _spread(len(values))
+        known.append(values[values > 0])
         data.append({
             "type": "scatter", "mode": "lines", "name": label, "x": values[at],
             "y": 100 * share[at], "line": {"color": colour, "dash": dash, "width": 2.5},

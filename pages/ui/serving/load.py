@@ -15,26 +15,37 @@ from pages.ui.serving import figures, simulations, words
 from pages.ui.serving.simulations import Crowds, Loads, Simulated
 from pages.ui.writing import text
 
+# Room for a bar [px].
+_BAR = 56
 # A figure, its title, its limit, and what the chart shows.
 Charts = Mapping[str, tuple[Callable[[Service], float], str, float, str]]
 
 
 def tab(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> bool:
-    """Draw what is known of the sweep; whether there is more to come."""
+    """Draw what is known of the sweep, then go a step further; whether there is news to draw."""
     if simulated.traffic.loop:
-        return _clients(simulations.crowds(scenario, values, simulated), simulated)
+        crowds = simulations.crowds(scenario, values, simulated)
+        _clients(crowds, simulated)
+        goes_on = not (simulated.coming or crowds.stopped or crowds.done == 1)
+        if goes_on:
+            simulations.more_crowds(scenario, values, simulated, crowds)
+        return goes_on
     try:
         loads = simulations.loads(scenario, values, simulated)
     except serving.ServingError as error:
         st.markdown(text.plain(str(error)))
         return False
-    return _rates(loads, simulated)
+    told = _rates(loads, simulated)
+    goes_on = not (simulated.coming or loads.stopped or loads.done == 1)
+    if goes_on:
+        loads.step(lambda share: told())
+    return goes_on
 
 
-def _rates(loads: Loads, simulated: Simulated) -> bool:
-    """Other arrival rates, and the highest that keeps the limits."""
+def _rates(loads: Loads, simulated: Simulated) -> Callable[[], None]:
+    """Other arrival rates, and the highest that keeps the limits; what draws the bar again."""
     limits = simulated.setup.limits
-    _bar(loads, sum(len(knee.tried) for knee in loads.known.values()))
+    again = _bar(loads, sum(len(knee.tried) for knee in loads.known.values()))
     st.markdown(words.knees(loads, limits))
     curves = {
         policy: [(one.realised, one.figures) for one in knee.rising]
@@ -69,10 +80,10 @@ def _rates(loads: Loads, simulated: Simulated) -> bool:
             n=max(serving.knees.MOST, len(loads.traffic)),
         )
     )
-    return loads.done < 1 and not loads.stopped
+    return again
 
 
-def _clients(crowds: Crowds, simulated: Simulated) -> bool:
+def _clients(crowds: Crowds, simulated: Simulated) -> None:
     """Other numbers of clients."""
     limits = simulated.setup.limits
     _bar(crowds, sum(map(len, crowds.figures.values())))
@@ -103,17 +114,23 @@ def _clients(crowds: Crowds, simulated: Simulated) -> bool:
             "next (F8.19). Drawn are the policy shown and those that do best."
         )
     )
-    return crowds.done < 1 and not crowds.stopped
 
 
-def _bar(sweep: Loads | Crowds, tried: int) -> None:
-    """How far a sweep is, and a way to stop it."""
-    if sweep.done == 1:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(sweep.done, say("Loads simulated: {n:,}", n=tried))
+def _bar(sweep: Loads | Crowds, tried: int) -> Callable[[], None]:
+    """How far a sweep is, and a way to stop it; its place stays. What draws the bar again."""
+    told = say("Loads simulated: {n:,}", n=tried)
+    with st.container(horizontal=True, vertical_alignment="center", height=_BAR, border=False):
+        if sweep.done == 1:
+            st.caption(told)
+            return lambda: None
+        bar = st.progress(sweep.done, told)
         label = say("Go on") if sweep.stopped else say("Stop")
         st.button(label, key="load-stop", on_click=sweep.stop)
+
+    def again() -> None:
+        bar.progress(sweep.done, told)
+
+    return again
 
 
 def _draw(

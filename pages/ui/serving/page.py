@@ -56,6 +56,7 @@ def instead(view: ServingView) -> None:
         st.caption(say("No request was answered, so there is no latency to draw."))
         return
     st.markdown(view.verdict)
+    simulations.offer()
     if view.simulated is None:
         traces.control()
 
@@ -67,7 +68,7 @@ def first_tokens(view: ServingView) -> Shown | None:
     simulated, _ = known(view)
     return Shown(
         figures.distribution(
-            simulated.outcomes, lambda run: run.ttft, say("Time to first token (s)"),
+            simulated, lambda run: run.ttft, say("Time to first token (s)"),
             _limits(simulated, lambda one: one.ttft),
         ),
         say("Share of requests within a time to first token, for all policies."),
@@ -100,9 +101,14 @@ def charts(view: ServingView) -> None:
     )
 
 
+def others(view: ServingView) -> bool:
+    """The policies that are not shown, one more at each run; whether there is news to draw."""
+    return simulations.others(view.scenario)
+
+
 def policies(view: ServingView) -> None:
     """All policies on the same traffic."""
-    words.policies(known(view)[0].outcomes)
+    words.policies(known(view)[0])
     st.caption(
         say(
             "All on the same traffic and the same chips. A request that was turned away has "
@@ -118,7 +124,7 @@ def percentiles(view: ServingView) -> None:
     st.table(words.percentiles(shown.figures), hide_index=True)
     kit.show(
         figures.distribution(
-            simulated.outcomes, lambda run: kit.MILLI * run.tpot,
+            simulated, lambda run: kit.MILLI * run.tpot,
             say("Time per output token (ms)"),
             _limits(simulated, lambda one: kit.MILLI * one.tpot), "ms",
         ),
@@ -213,7 +219,8 @@ PAGE = Page(
     unused=("batch", "context"),
     ready=lambda view: view.answered,
     otherwise=instead,
-    parts={"head": head, "charts": charts},
+    parts={"head": head, "others": others, "charts": charts},
+    last="others",
     tabs={
         marked("Policies"): policies,
         marked("Percentiles"): percentiles,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -12,10 +12,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calc import Scenario, serving
-from calc.serving import Knee, Run, Service, Setup, Traffic
+from calc.serving import Knee, Limits, Run, Service, Setup, Traffic
 from calc.words import marked, say
 from pages.ui.frame import language
 from pages.ui.writing import text
+
+# Told of the share that is done; drawing it is where Streamlit lets a click end a run.
+Progress = Callable[[float], None]
 
 LABELS = {
     "static": marked("static"),
@@ -25,16 +28,16 @@ LABELS = {
     "disaggregated": marked("disaggregated"),
 }
 _MOST_DRAWN = 4
-# Requests of a search for knees between two looks at the page.
-_AT_ONCE = 3000
-# And after which it waits to be told to go on.
-_PAUSE = 6_000
+# Requests of the rates of a search for knees after which it waits to be told to go on.
+_PAUSE = 300_000
 # Requests and chunks over all policies from which a bar is worth its place.
 _LONG = 10_000
 # And from which the policies that are not shown wait until they are asked for.
 _VERY_LONG = 50_000
 # Of one simulation; 20,000 requests with prompts of a few chunks take fewer.
 _MOST_EVENTS = 200_000
+# Room for a bar or a sentence [px].
+_LINE_HEIGHT = 56
 _KEPT, _SWEEP, _CROWDS = "_service", "_load", "_crowds"
 
 
@@ -48,13 +51,30 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Simulated:
-    """The traffic and what each policy made of it."""
+    """The traffic and what each policy made of it.
+
+    Attributes
+    ----------
+    outcomes, problems : mapping
+        By policy: what is known, and why others cannot be.
+    independent : bool
+        Whether requests come as a Poisson process and are alike.
+    coming : tuple of str
+        Policies that are not simulated yet.
+    """
 
     traffic: Traffic
     setup: Setup
     outcomes: Mapping[str, Outcome]
     problems: Mapping[str, str]
     independent: bool = True
+    coming: tuple[str, ...] = ()
+
+    @property
+    def compared(self) -> list[str]:
+        """Policies that are known or will be, in their order: each has its place."""
+        known = {*self.outcomes, *self.coming}
+        return [id for id in self.setup.deployments if id in known]
 
     @property
     def shown(self) -> Outcome | None:
@@ -67,8 +87,12 @@ def name(id: str) -> str:
     return say(LABELS[id])
 
 
-def here(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -> Simulated:
+def here(
+    scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None, *, whole: bool = False
+) -> Simulated:
     """Simulate what the controls ask for; a long one shows what is done, and can be stopped.
+
+    The policy that is shown, or the `whole` of them; see `others`.
 
     Raises
     ------
@@ -79,7 +103,10 @@ def here(scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -
     of = _asked(scenario, values, trace)
     if found is None or found.of != of:
         found = st.session_state[_KEPT] = _begun(of, scenario, values, trace)
-    _simulate(scenario, found)
+    for policy in found.coming if whole else found.coming[:1]:
+        # The others follow once this one is on screen.
+        if whole or policy == found.setup.shown:
+            _simulate(scenario, found, policy)
     return found.known()
 
 
@@ -102,9 +129,8 @@ def later(
             if kept is not None and kept.of == of
             else _begun(of, scenario, values, trace)
         )
-        clock = _clock(scenario, found.traffic, found.setup)
         for policy in found.left:
-            _run(scenario, found, policy, clock, None)
+            _run(scenario, found, policy, found.clock(scenario), None)
         return found.known()
 
     return make
@@ -141,6 +167,32 @@ class _Found:
     problems: dict[str, str] = field(default_factory=dict)
     stopped: bool = False
     all_asked: bool = False
+    _clock: serving.Clock | None = None
+
+    def clock(self, scenario: Scenario) -> serving.Clock:
+        """Times of the scenario, for all policies."""
+        if self._clock is None:
+            self._clock = _clock(scenario, self.traffic, self.setup)
+        return self._clock
+
+    @property
+    def work(self) -> float:
+        """Of all policies (see `_work`)."""
+        return _work(self.traffic, self.setup) * len(self.setup.deployments)
+
+    @property
+    def long(self) -> bool:
+        """Whether a bar is worth its place."""
+        return self.work > _LONG
+
+    @property
+    def coming(self) -> list[str]:
+        """Policies that are simulated without being asked for, the one that is shown first."""
+        if self.stopped:
+            return []
+        if self.work > _VERY_LONG and not self.all_asked:
+            return [id for id in self.left if id == self.setup.shown]
+        return self.left
 
     @property
     def left(self) -> list[str]:
@@ -152,7 +204,9 @@ class _Found:
     def known(self) -> Simulated:
         """As far as it is known, in the order of the policies."""
         outcomes = {id: self.outcomes[id] for id in self.setup.deployments if id in self.outcomes}
-        return Simulated(self.traffic, self.setup, outcomes, self.problems, self.independent)
+        return Simulated(
+            self.traffic, self.setup, outcomes, self.problems, self.independent, tuple(self.coming)
+        )
 
     def stop(self) -> None:
         """Leave the rest out."""
@@ -163,32 +217,51 @@ class _Found:
         self.stopped, self.all_asked = False, True
 
 
-def _offer(found: _Found, why: str) -> None:
+def others(scenario: Scenario) -> bool:
+    """Simulate the next policy beside the one that is shown; whether there is news to draw.
+
+    What takes long has a line for how far it is, for a way to stop it, and for what is left out.
+    """
+    found: _Found = st.session_state[_KEPT]
+    if found.long:
+        with st.container(height=_LINE_HEIGHT, border=False):
+            offer(found)
+            if not found.left:
+                st.caption(say("All policies are simulated."))
+            return _next(scenario, found)
+    return _next(scenario, found)
+
+
+def offer(found: _Found | None = None) -> None:
     """Why some policies are missing, and a way to have them after all."""
+    found = found or st.session_state.get(_KEPT)
+    if found is None or not found.left or found.coming:
+        return
+    names = text.listed(map(name, found.left))
+    why = (
+        say("Stopped before {policies}.", policies=names)
+        if found.stopped
+        else say("Long to simulate, and not done yet: {policies}.", policies=names)
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(why, width="content")
         st.button(say("Go on"), key="service-go-on", on_click=found.go_on)
 
 
-def _simulate(scenario: Scenario, found: _Found) -> None:
-    left, of = found.left, len(found.setup.deployments)
-    if found.stopped and left:
-        _offer(found, say("Stopped before {policies}.", policies=text.listed(map(name, left))))
-        return
-    work = _work(found.traffic, found.setup) * of
-    if work > _VERY_LONG and not found.all_asked:
-        waiting = [id for id in left if id != found.setup.shown]
-        left = [id for id in left if id not in waiting]
-        if waiting:
-            names = text.listed(map(name, waiting))
-            _offer(found, say("Long to simulate, and not done yet: {policies}.", policies=names))
-    place = st.empty()
-    clock = _clock(scenario, found.traffic, found.setup)
-    for policy in left:
-        told = None
-        if work > _LONG:
-            told = _progress(place, found, (of - len(found.left)) / of, name(policy))
-        _run(scenario, found, policy, clock, told)
+def _next(scenario: Scenario, found: _Found) -> bool:
+    if not found.coming:
+        return False
+    _simulate(scenario, found, found.coming[0])
+    return True
+
+
+def _simulate(scenario: Scenario, found: _Found, policy: str) -> None:
+    """Simulate one policy, with a bar where that takes long."""
+    of, place = len(found.setup.deployments), st.empty()
+    told = (
+        _progress(place, found, (of - len(found.left)) / of, name(policy)) if found.long else None
+    )
+    _run(scenario, found, policy, found.clock(scenario), told)
     place.empty()
 
 
@@ -197,7 +270,7 @@ def _run(
     found: _Found,
     policy: str,
     clock: serving.Clock,
-    told: Callable[[float], None] | None,
+    told: Progress | None,
 ) -> None:
     """Simulate one policy; `told` is called with the share that is done."""
     try:
@@ -212,16 +285,13 @@ def _run(
         found.outcomes[policy] = Outcome(run, serving.summary(run, found.setup.limits))
 
 
-def _progress(
-    place: DeltaGenerator, found: _Found, done: float, label: str
-) -> Callable[[float], None]:
+def _progress(place: DeltaGenerator, found: _Found, done: float, label: str) -> Progress:
     """A bar and a way to stop, and what a simulation calls with the share that is done."""
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.empty()
         st.button(say("Stop"), key=f"service-stop-{label}", on_click=found.stop)
     each = 1 / len(found.setup.deployments)
 
-    # Drawing is also where Streamlit lets a click end this run.
     def told(share: float) -> None:
         bar.progress(min(done + share * each, 1.0), say("Simulating: {policy}", policy=label))
 
@@ -240,12 +310,13 @@ def _clock(scenario: Scenario, traffic: Traffic, setup: Setup) -> serving.Clock:
 
 @dataclass
 class Loads:
-    """What is known of each policy's knee, and the searches that go on."""
+    """What is known of each policy's knee, and the searches that go on, one after another."""
 
     of: Any
     traffic: Traffic
+    limits: Limits
     known: dict[str, Knee]
-    searches: dict[str, Iterator[Knee]]
+    simulate: Mapping[str, Callable[[Traffic, Progress], Run]]
     stopped: bool = False
     simulated: int = 0
 
@@ -258,17 +329,19 @@ class Loads:
         """Go no further, or go on."""
         self.stopped, self.simulated = not self.stopped, 0
 
-    def step(self) -> None:
-        """One rate further for each policy; so many requests are simulated in one go, no more."""
-        for policy, search in self.searches.items():
-            if not self.known[policy].done:
-                self.known[policy] = next(search)
-                self.simulated += self.known[policy].tried[-1].requests
+    def step(self, told: Progress) -> None:
+        """One rate further, for the first policy whose knee is not known."""
+        policy = next(id for id, knee in self.known.items() if not knee.done)
+        self.known[policy] = serving.knees.further(
+            lambda traffic: self.simulate[policy](traffic, told), self.traffic, self.limits,
+            self.known[policy],
+        )  # fmt: skip
+        self.simulated += self.known[policy].tried[-1].requests
         self.stopped = self.done < 1 and self.simulated > _PAUSE
 
 
 def loads(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> Loads:
-    """The search for knees, some rates further at each call until it is over or stopped.
+    """The search for knees, as far as it is.
 
     Raises
     ------
@@ -278,33 +351,35 @@ def loads(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -
     of = _asked(scenario, values, simulated.traffic)
     kept: Loads | None = st.session_state.get(_SWEEP)
     if kept is None or kept.of != of:
-        best = _best(simulated)
+        simulated.traffic.at_rate(1.0)
+        best = sorted(_best(simulated), key=lambda id: id != simulated.setup.shown)
         kept = Loads(
             of,
             simulated.traffic,
+            simulated.setup.limits,
             {id: Knee() for id in best},
-            {id: _search(scenario, simulated, id) for id in best},
+            {id: _served(scenario, simulated.setup, id) for id in best},
         )
-        st.session_state[_SWEEP] = kept
-    before = kept.simulated
-    while not kept.stopped and kept.done < 1 and kept.simulated - before < _AT_ONCE:
-        kept.step()
+        if not simulated.coming:
+            st.session_state[_SWEEP] = kept
     return kept
 
 
-def _search(scenario: Scenario, simulated: Simulated, policy: str) -> Iterator[Knee]:
-    setup, clocks = simulated.setup, list[serving.Clock]()
+def _served(scenario: Scenario, setup: Setup, policy: str) -> Callable[[Traffic, Progress], Run]:
+    """What serves traffic of any rate under a policy."""
+    clocks: list[serving.Clock] = []
 
-    def run(traffic: Traffic) -> Run:
+    def run(traffic: Traffic, told: Progress) -> Run:
         # One that times longer requests times the shorter ones too.
         if not clocks or clocks[0].longest < traffic.longest:
             clocks[:] = [_clock(scenario, traffic, setup)]
         return serving.simulate(
             scenario, traffic, setup.deployments[policy], memory=setup.memory,
             relief=setup.relief, prefix=setup.prefix, clock=clocks[0], most_events=_MOST_EVENTS,
+            progress=told,
         )  # fmt: skip
 
-    return serving.find_knee(run, simulated.traffic, setup.limits)
+    return run
 
 
 @dataclass
@@ -327,15 +402,21 @@ class Crowds:
 
 
 def crowds(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> Crowds:
-    """The sweep over numbers of clients, one further at each call until it is over or stopped."""
+    """The sweep over numbers of clients, as far as it is."""
     of = _asked(scenario, values, simulated.traffic)
     kept: Crowds | None = st.session_state.get(_CROWDS)
     if kept is None or kept.of != of:
         counts = serving.client_counts(values["clients"])
         kept = Crowds(of, counts, {id: [] for id in _best(simulated)})
-        st.session_state[_CROWDS] = kept
-    if kept.stopped or kept.done == 1:
-        return kept
+        if not simulated.coming:
+            st.session_state[_CROWDS] = kept
+    return kept
+
+
+def more_crowds(
+    scenario: Scenario, values: Mapping[str, Any], simulated: Simulated, kept: Crowds
+) -> None:
+    """One number of clients further."""
     clients = kept.counts[round(kept.done * len(kept.counts))]
     traffic, setup = serving.requested({**values, "clients": clients}, scenario), simulated.setup
     clock = _clock(scenario, traffic, setup)
@@ -345,7 +426,6 @@ def crowds(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) 
             relief=setup.relief, prefix=setup.prefix, clock=clock,
         )  # fmt: skip
         known.append(serving.summary(run, setup.limits))
-    return kept
 
 
 def _best(simulated: Simulated) -> list[str]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import streamlit as st
+
 from calc import Scenario, known, serving
 from calc.words import say
 from pages.ui.frame import link
@@ -35,7 +37,13 @@ class ServingView(View):
         """In a session, which keeps what is known, shows how far it is, and may stop it."""
         values, scenario = link.widget_values(), known.least(scenario)
         return cls(
-            scenario, choices, values, lambda: simulations.here(scenario, values, traces.given())
+            scenario,
+            choices,
+            values,
+            # A slide, which has no choices, is drawn once. (A session counts its own slowly.)
+            lambda: simulations.here(
+                scenario, values, traces.given(), whole=choices is not st.session_state
+            ),
         )
 
     @classmethod

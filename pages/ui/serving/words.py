@@ -68,6 +68,9 @@ def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> s
         if better > 0
         else ""
     )
+    if simulated.coming:
+        # In its place, so that nothing below moves when it comes.
+        other = say("The other policies are being simulated.")
     # A queue may end elsewhere, but never a step earlier.
     least = (
         say("Every step takes the least that it can: a real service answers later.")
@@ -135,9 +138,12 @@ def _usd(value: float) -> str:
     return say("none good") if math.isinf(value) else text.usd(value)
 
 
-def policies(outcomes: Mapping[str, Outcome]) -> None:
+def policies(simulated: Simulated) -> None:
     """All policies on the same traffic, one row each, sortable by any figure."""
-    figures = [one.figures for one in outcomes.values()]
+    compared = simulated.compared
+    figures = [
+        simulated.outcomes[id].figures if id in simulated.outcomes else None for id in compared
+    ]
     shown: dict[str, tuple[Callable[[Service], float], str]] = {
         say("Goodput (requests/s)"): (lambda s: s.goodput, "%.3g"),
         say("USD per M good"): (lambda s: s.usd_per_million_good_tokens, "%.2f"),
@@ -158,8 +164,8 @@ def policies(outcomes: Mapping[str, Outcome]) -> None:
     }
     st.dataframe(
         {
-            say("Policy"): [name(id) for id in outcomes],
-            **{head: [sortable.known(of(one)) for one in figures]
+            say("Policy"): [name(id) for id in compared],
+            **{head: [sortable.known(of(one)) if one else None for one in figures]
                for head, (of, _) in shown.items()},
         },
         column_config={
