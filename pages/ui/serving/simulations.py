@@ -103,10 +103,12 @@ def here(
     of = _asked(scenario, values, trace)
     if found is None or found.of != of:
         found = st.session_state[_KEPT] = _begun(of, scenario, values, trace)
+    # In every run, or all below it would change places once it is known.
+    place = st.empty() if found.long else None
     for policy in found.coming if whole else found.coming[:1]:
         # The others follow once this one is on screen.
         if whole or policy == found.setup.shown:
-            _simulate(scenario, found, policy)
+            _simulate(scenario, found, policy, place)
     return found.known()
 
 
@@ -228,8 +230,8 @@ def others(scenario: Scenario) -> bool:
             offer(found)
             if not found.left:
                 st.caption(say("All policies are simulated."))
-            return _next(scenario, found)
-    return _next(scenario, found)
+            return _next(scenario, found, st.empty())
+    return _next(scenario, found, None)
 
 
 def offer(found: _Found | None = None) -> None:
@@ -248,19 +250,20 @@ def offer(found: _Found | None = None) -> None:
         st.button(say("Go on"), key="service-go-on", on_click=found.go_on)
 
 
-def _next(scenario: Scenario, found: _Found) -> bool:
+def _next(scenario: Scenario, found: _Found, place: DeltaGenerator | None) -> bool:
     if not found.coming:
         return False
-    _simulate(scenario, found, found.coming[0])
+    _simulate(scenario, found, found.coming[0], place)
     return True
 
 
-def _simulate(scenario: Scenario, found: _Found, policy: str) -> None:
-    """Simulate one policy, with a bar where that takes long."""
-    of, place = len(found.setup.deployments), st.empty()
-    told = (
-        _progress(place, found, (of - len(found.left)) / of, name(policy)) if found.long else None
-    )
+def _simulate(scenario: Scenario, found: _Found, policy: str, place: DeltaGenerator | None) -> None:
+    """Simulate one policy, with a bar where there is a place for it."""
+    if place is None:
+        _run(scenario, found, policy, found.clock(scenario), None)
+        return
+    of = len(found.setup.deployments)
+    told = _progress(place, found, (of - len(found.left)) / of, name(policy))
     _run(scenario, found, policy, found.clock(scenario), told)
     place.empty()
 
