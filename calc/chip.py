@@ -26,6 +26,7 @@ PLAUSIBLE: Mapping[str, tuple[float, float]] = {
     "link_two_way": (1e8, 1e14),
     "power": (1, 1e5),
     "price": (0.01, 1e4),
+    "capital": (1, 1e7),
     "chips_per_node": (1, 1e5),
 }
 
@@ -96,6 +97,8 @@ class Chip:
         What a rate that is not in `peaks` counts as [FLOP/s]: nan unknown, inf in `known.least`.
     price : Price or None
         The price used; `other_prices` keeps what else was printed.
+    capital : float
+        What its owner paid for it [USD]; nan where it is rented, or nobody said.
     engines : mapping of str to EngineClass
         What engines reach on it, by kind of engine, the usual one first; empty where nobody
         published enough.
@@ -120,6 +123,7 @@ class Chip:
     power: float = math.nan
     price: Price | None = None
     other_prices: tuple[Price, ...] = ()
+    capital: float = math.nan
     printed_memory: float = math.nan
     memory_by: str = "maker"
     host_link: float = math.nan

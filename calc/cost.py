@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import known
+from calc import known, purchase
 from calc.chip import Chip
 from calc.decode import StepTime
 from calc.formats import NumberFormat
@@ -18,15 +18,57 @@ Array = NDArray[np.float64]
 SECONDS_PER_HOUR = 3600.0
 
 
-def price(scenario: Scenario) -> float:
-    """Price of one chip [USD/hour]: the scenario's own or the preset's; nan if there is none."""
-    preset = scenario.chip.price.usd_per_hour if scenario.chip.price else math.nan
-    return scenario.price or preset
+def price(scenario: Scenario, chip: Chip | None = None) -> float:
+    """Price of an hour of one chip, by the scenario's terms [USD/hour]; nan if there is none.
+
+    What is typed is of the scenario's chip. A rented one takes that or the preset's price, and
+    the discount where terms have one; an owned one what it was bought for. One without a price of
+    an hour is owned where its purchase price is known.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The terms.
+    chip : Chip, optional
+        Another chip than its own.
+
+    References
+    ----------
+    F13.6.
+    """
+    s, of = scenario, chip or scenario.chip
+    if is_owned(s, of):
+        return purchase.owned(
+            capital(s, of), power(s, of), s.years, s.in_use, s.surroundings, s.energy_price, s.pue
+        )
+    hour = rent(s, of)
+    return hour * (1 - s.discount) if s.terms in purchase.DISCOUNTED else hour
 
 
-def power(scenario: Scenario) -> float:
+def rent(scenario: Scenario, chip: Chip | None = None) -> float:
+    """Price of an hour of one chip on demand [USD/hour]; nan if there is none."""
+    s, of = scenario, chip or scenario.chip
+    typed = s.price if of.id == s.chip.id else 0.0
+    return typed or (of.price.usd_per_hour if of.price else math.nan)
+
+
+def is_owned(scenario: Scenario, chip: Chip | None = None) -> bool:
+    """Whether a chip is owned: by the terms, or since only its purchase price is known."""
+    return scenario.terms == purchase.OWNED or (
+        math.isnan(rent(scenario, chip)) and not math.isnan(capital(scenario, chip))
+    )
+
+
+def capital(scenario: Scenario, chip: Chip | None = None) -> float:
+    """What was paid for one chip [USD]: the typed or the listed price; nan if there is none."""
+    s, of = scenario, chip or scenario.chip
+    return (s.capital if of.id == s.chip.id else 0.0) or of.capital
+
+
+def power(scenario: Scenario, chip: Chip | None = None) -> float:
     """Power of one chip [W]: the scenario's own or the preset's; nan if there is none."""
-    return scenario.power or scenario.chip.power
+    s, of = scenario, chip or scenario.chip
+    return (s.power if of.id == s.chip.id else 0.0) or of.power
 
 
 def per_million(price: float, tokens_per_second: ArrayLike) -> Array:

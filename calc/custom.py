@@ -23,6 +23,8 @@ from calc.words import say
 LONGEST_LINK_TEXT = 6000
 LONGEST_NAME = 60
 ID = "custom"
+# Of chips: a scenario has one model, a comparison several chips.
+CHIP_IDS = (ID, *(f"{ID}-{n}" for n in (2, 3, 4)))
 TOTALS = "totals"
 BLOCKS = "blocks"
 # What a text of blocks was edited from: the id of a preset, or such a text's content.
@@ -143,8 +145,10 @@ def compact_model(text: str) -> str:
     return pack({**hf_config.compact(content), **named})
 
 
-def chip(text: str) -> Chip:
+def chip(text: str, id: str = ID) -> Chip:
     """A chip from a name, memory, bandwidth, peaks by rate, link, price and power, in SI units.
+
+    `capital` is what was paid for it, where it is owned [USD].
 
     Raises
     ------
@@ -160,7 +164,7 @@ def chip(text: str) -> Chip:
     link = _number(content, "link", *PLAUSIBLE["link_one_way"], default=math.nan)
     price = _number(content, "price", *PLAUSIBLE["price"], default=math.nan)
     return Chip(
-        id=ID,
+        id=id,
         name=_name(content, say("Custom chip")),
         vendor="",
         memory=_number(content, "memory", *PLAUSIBLE["memory"]),
@@ -168,6 +172,7 @@ def chip(text: str) -> Chip:
         peaks={rate: _number(peaks, rate, *PLAUSIBLE["peak"]) for rate in peaks},
         link_one_way=link,
         price=None if math.isnan(price) else Price(price, say("given with the chip")),
+        capital=_number(content, "capital", *PLAUSIBLE["capital"], default=math.nan),
         power=_number(content, "power", *PLAUSIBLE["power"], default=math.nan),
         sources={},
         notes=(say("Figures as given by whoever made the link."),),

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from calc import custom, pins, sampling
+from calc import custom, pins, purchase, sampling
 from calc.fields import Catalogues, Choice, Field, Option, Quantity, Rows, Several
 from calc.plan import asked as planned
 from calc.scenario import SCHEMA
@@ -24,10 +25,13 @@ VERSION_KEY = "v"
 
 _NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,3})?", re.ASCII)
 
+# Of the price list.
+PRICES = "pl"
+
 
 @dataclass(frozen=True)
 class Text:
-    """A parameter that carries a text: a model or chip that joins a catalogue as ``custom``, or
+    """A parameter that carries a text: a model or chip that joins a catalogue under its `id`, or
     the weights of a distribution, which join none.
     """
 
@@ -37,11 +41,23 @@ class Text:
     catalogue: str
     read: Callable[[str], Any]
     longest: int = custom.LONGEST_LINK_TEXT
+    id: str = custom.ID
 
 
 TEXTS = (
     Text("custom_model", "cfg", marked("Custom model"), "models", custom.model),
-    Text("custom_chip", "hw", marked("Custom chip"), "chips", custom.chip),
+    *(
+        Text(
+            f"custom_chip{n}",
+            f"hw{n}",
+            marked("Custom chip"),
+            "chips",
+            partial(custom.chip, id=id),
+            id=id,
+        )
+        for n, id in zip(("", 2, 3, 4), custom.CHIP_IDS, strict=True)
+    ),
+    Text("prices", PRICES, marked("Own prices"), "", purchase.read, purchase.LONGEST),
     Text("bench_weights", "pq", marked("Bench weights"), "", sampling.pair_of_text),
     Text("pins", "pins", marked("Pins"), "", pins.read, pins.LONGEST_TEXT),
     Text("trace", "trace", marked("Trace"), "", trace.read),
@@ -79,11 +95,13 @@ def with_custom(
             continue
         try:
             item = text.read(value)
+            if text.key == PRICES:
+                extended["chips"] = purchase.priced(extended["chips"], value)
         except ValueError as error:
             problems[text.key] = say("not usable ({problem})", problem=error)
             continue
         if text.catalogue:
-            extended[text.catalogue] = {**catalogues[text.catalogue], custom.ID: item}
+            extended[text.catalogue] = {**extended[text.catalogue], text.id: item}
     return extended, problems
 
 
@@ -254,9 +272,10 @@ def dump(
         for field in fields
         if explicit or values[field.name] != field.absent
     }
-    # A text is written while its model or chip is chosen, or in the short link while it is kept.
+    # A text is written while its model is chosen, or in the short link while it is kept.
     for text in TEXTS:
-        chosen = values.get(text.catalogue.removesuffix("s")) == custom.ID or not text.catalogue
+        # Chips are compared whether they are chosen or not.
+        chosen = text.catalogue != "models" or values.get("model") == text.id
         if values.get(text.name) and (chosen or not explicit):
             written[text.key] = values[text.name]
     return {VERSION_KEY: str(VERSION), **written} if explicit else written

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calc import fields, host
+from calc import fields, host, purchase
 from calc.checkpoint import UNSAID, Checkpoint, Stored
 from calc.chip import Chip
 from calc.engine import BY_CHIP, ENGINES, Constants, EngineClass, Own
@@ -238,6 +238,35 @@ class Scenario:
     own_kernel_time: float = optional(Quantity(
         "ck", marked("Fitted time per kernel"), "µs", 0.0, 0.0, 500.0,
         marked("In place of the table's."), whole=False, scale=1e-6, step=0.1))
+    terms: str = optional(Option(
+        "buy", marked("Terms"), "demand",
+        marked("Rented on demand, reserved or spot at a discount; or owned: purchase price over "
+               "hours in use, and electricity."),
+        options=tuple(purchase.TERMS)))
+    discount: float = optional(Quantity(
+        "dis", marked("Discount"), "share", 0.0, 0.0, 0.99,
+        marked("Of the price on demand, where chips are reserved or spot."),
+        whole=False, step=0.05))
+    capital: float = optional(Quantity(
+        "cap", marked("Purchase price"), "USD", 0.0, 0.0, 1e7,
+        marked("Of one chip that is owned; 0 takes that of the price list or of the own chip."),
+        whole=False, step=100.0))
+    surroundings: float = optional(Quantity(
+        "hn", marked("Host and network"), "share", 0.0, 0.0, 10.0,
+        marked("What they cost beside owned chips, as a share of these."), whole=False,
+        step=0.05))
+    years: float = optional(Quantity(
+        "yr", marked("Years"), "years", 4.0, 0.5, 20.0,
+        marked("Over which owned chips are written off; usually 3 to 6."), whole=False, step=0.5))
+    in_use: float = optional(Quantity(
+        "ut", marked("In use"), "share", 1.0, 0.01, 1.0,
+        marked("Of those years: what is idle is paid for by the rest."), whole=False, step=0.05))
+    energy_price: float = optional(Quantity(
+        "kwh", marked("Electricity"), "USD/kWh", 0.1, 0.0, 5.0,
+        marked("For owned chips at their power."), whole=False))
+    pue: float = optional(Quantity(
+        "pue", marked("Building PUE"), "ratio", 1.0, 1.0, 3.0,
+        marked("Power of the building over that of its machines."), whole=False, step=0.05))
 
     # fmt: on
     @cached_property

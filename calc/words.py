@@ -81,4 +81,5 @@ UNITS = (
     marked("token/step"),
     marked("tokens"),
     marked("USD/hour"),
+    marked("years"),
 )

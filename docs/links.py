@@ -37,7 +37,13 @@ HOLDS = {
     '`{"model_type":"blocks",…}`, the table of a preset as JSON with `from`, what it was edited '
     "from.",
     "hw": "What `chip=custom` is, in SI units: "
-    '`{"name","memory","bandwidth","peaks":{"bf16":…},"link","price"}`.',
+    '`{"name","memory","bandwidth","peaks":{"bf16":…},"link","price","capital","power"}`.',
+    **{
+        f"hw{n}": f"What `chip=custom-{n}` is, as `hw`: pages that compare chips compare all."
+        for n in (2, 3, 4)
+    },
+    "pl": "Prices that go before printed ones: a chip a line or behind a semicolon, by id or name, "
+    "with USD an hour or `own` and its purchase price, and its power in W where that is known.",
     "pq": "Target and draft of the acceptance bench: weights with commas between, a semicolon, as "
     "many again.",
     "pins": f"At most {pins.MOST} pinned scenarios: JSON of names and queries.",

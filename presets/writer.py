@@ -41,7 +41,7 @@ def add(
         If the id cannot be used or is taken, or if a table cannot say what the model is.
     """
     file = folder / f"{id}.toml"
-    if not IDS.fullmatch(id) or id in (custom.ID, ORDER):
+    if not IDS.fullmatch(id) or id in (*custom.CHIP_IDS, ORDER):
         raise PresetError(file, id, "is not an id of lower-case letters, digits, hyphens and dots")
     if id in models or file.exists():
         raise PresetError(file, id, "is there already")

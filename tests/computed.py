@@ -46,6 +46,7 @@ def computed(s: Scenario) -> dict[str, float]:
         "transfer_time": prefill.transfer_time(s),
         "usd_per_million_input_tokens": cost.per_million_input_tokens(s, rate),
         "usd_per_thousand_requests": cost.requests(s, step, rate),
+        "usd_per_chip_hour": cost.price(s),
         "flops_per_usd": cost.flops_per_usd(cost.price(s), s.chip, s.compute_format),
         "tokens_per_joule": float(cost.tokens_per_joule(s, step)),
         "mfu": float(metrics.mfu(s, step)),

@@ -69,7 +69,9 @@ def test_defaults_are_left_out_and_an_explicit_link_has_every_field() -> None:
 
 
 def test_keys_of_texts_are_stable() -> None:
-    assert [text.key for text in link.TEXTS] == ["cfg", "hw", "pq", "pins", "trace", "tf"]
+    assert [text.key for text in link.TEXTS] == [
+        "cfg", "hw", "hw2", "hw3", "hw4", "pl", "pq", "pins", "trace", "tf",
+    ]  # fmt: skip
 
 
 BAD = [
@@ -154,6 +156,9 @@ UNUSABLE = [
     ("hw", '{"memory":80,"bandwidth":3e12}', "not usable (memory is outside"),
     ("hw", '{"memory":8e10,"bandwidth":3e12,"peaks":{"bf61":1}}', "not usable (peaks is not"),
     ("hw", '{"memory":8e10,"bandwidth":"fast"}', "not usable (bandwidth is missing or not a"),
+    ("pl", "h100-sxm cheap", "not usable (line 1 is not a chip and its price"),
+    ("pl", "h100-sxm 2; h900 3", "not usable (entry 2 names no chip that is known here"),
+    ("pl", "h100-sxm own 0", "not usable (the price in line 1 is outside"),
 ]
 
 

@@ -36,7 +36,7 @@ def test_requests_longer_than_a_model_s_context_are_planned_and_said() -> None:
 
 
 def test_a_row_becomes_the_scenario_and_the_service() -> None:
-    test = opened("plan", **CHAT)
+    test = opened("plan", **CHAT, chip="h100-sxm", usd="2.2")
     row = test.dataframe[0].value.iloc[0]
     states: WidgetStates = test._tree.get_widget_states()
     state = states.widgets.add()
@@ -45,6 +45,8 @@ def test_a_row_becomes_the_scenario_and_the_service() -> None:
     test._run(states)
     assert not test.exception
     assert test.selectbox(key="chip").value == "mi300x"
+    # What was typed is the other chip's price.
+    assert (test.session_state["pl"], test.session_state["usd"]) == ("h100-sxm 2.2", 0)
     assert test.select_slider(key="b").value == row["Batch"]
     assert test.query_params["slots"] == str(int(row["Slots"]))
     assert test.query_params["w"] == "pub"

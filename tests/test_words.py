@@ -25,7 +25,8 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 
 # Written the same in every language.
 INTERNATIONAL = {
-    "", "s", "ms", "µs", "W", "GB", "GB/s", "USD", "FLOP", "FLOP/s", "TFLOP/s", "FLOP/USD",
+    "", "s", "ms", "µs", "W", "GB", "GB/s", "USD", "USD/kWh",
+    "FLOP", "FLOP/s", "TFLOP/s", "FLOP/USD",
     "token/s",
     "token/J", "×",
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from calc import cost, host, prefill
+from calc import cost, host, prefill, purchase
 from calc.explain.entry import (
     BOOK,
     DISTSERVE,
@@ -43,6 +43,22 @@ def _prompt(s: Scenario) -> Symbol:
 
 def _output(s: Scenario) -> Symbol:
     return Symbol("G", s.output, "tokens", marked("tokens a request generates"))
+
+
+def _hour(s: Scenario) -> Expression:
+    if not cost.is_owned(s):
+        rent = Symbol("p_d", cost.rent(s), "USD/hour", marked("price on demand"))
+        if s.terms not in purchase.DISCOUNTED:
+            return rent
+        return rent * (Number(1) - Symbol("d", s.discount, "share", marked("discount")))
+    capital = Symbol("C", cost.capital(s), "USD", marked("purchase price of one chip"))
+    around = Symbol("a", s.surroundings, "share", marked("host and network beside it"))
+    hours = Number(purchase.HOURS_PER_YEAR) * Symbol("y", s.years, "years", marked("written off"))
+    hours = hours * Symbol("u", s.in_use, "share", marked("of those years in use"))
+    watts = Symbol(r"P_\mathrm{W}", cost.power(s), "W", marked("power of one chip"))
+    pue = Symbol(r"\mathrm{PUE}", s.pue, "ratio", marked("power of the building over machines"))
+    energy = Symbol("p_E", s.energy_price, "USD/kWh", marked("price of electricity"))
+    return capital * (Number(1) + around) / hours + watts * pue * energy / Number(1000)
 
 
 def _input_tokens(s: Scenario) -> Expression:
@@ -97,6 +113,13 @@ EXPLANATIONS: Mapping[str, Explanation] = {
             "prompt."
         ), _requests,
         marked("USD per 1,000 requests"),
+    ),
+    "usd_per_chip_hour": Explanation(
+        marked("USD per chip-hour"), "p", "USD/hour", "F13.6",
+        marked(
+            "Rented: the price on demand, less a discount where terms have one. Owned: purchase "
+            "price with host and network over the hours in use, and electricity."
+        ), _hour,
     ),
     "flops_per_usd": Explanation(
         marked("FLOP per USD"), r"F_\$", "FLOP/USD", f"F8.12; {BOOK}, part 8",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from calc import fields, prefill
+from calc import cost, fields, prefill
 from calc.checkpoint import ROUTED, UNSAID
 from calc.chip import Chip, Price
 from calc.fields import Catalogues, Field, Option, Quantity, Several, optional
@@ -26,6 +27,9 @@ _VENDORS = {"nvidia": "NVIDIA", "amd": "AMD", "google": "Google"}
 _CHIPS: Mapping[str, str] = {
     "all": marked("all chips"), **_VENDORS, "other": marked("other makers"),
     "sidebar": marked("the sidebar's chip"),
+}  # fmt: skip
+_LEFT_OUT: Mapping[str, str] = {
+    "none": marked("none"), **_VENDORS, "other": marked("other makers"),
 }  # fmt: skip
 # Formats that are tried beside a model as it is published: weights, cache, compute.
 _EIGHT = (("fp8", "fp8", "fp8"), ("int8", "int8", "int8"))
@@ -80,6 +84,9 @@ class Wanted:
         marked("Chips, or all of a maker. One without a published price is compared by chips, "
                "energy or time only."),
         _CHIPS, "chips"))
+    left_out: tuple[str, ...] = optional(Several(
+        "no", marked("Chips left out"), "none",
+        marked("Of those compared: chips, or all of a maker."), _LEFT_OUT, "chips"))
 # fmt: on
 
 
@@ -113,13 +120,13 @@ def ask(values: Mapping[str, Any], scenario: Scenario) -> Ask:
 
 
 def space(values: Mapping[str, Any], scenario: Scenario, catalogues: Catalogues) -> Space:
-    """Chips and formats to compare; the sidebar's chip at the price and power typed there."""
+    """Chips and formats to compare, each chip at what it costs on the scenario's terms."""
     wanted, s = _wanted(values), scenario
-    chips = [_typed(chip, s) for chip in catalogues["chips"].values()]
+    chips = list(catalogues["chips"].values())
     if s.chip.stated.id not in catalogues["chips"]:
-        chips.append(_typed(s.chip.stated, s))
+        chips.append(s.chip.stated)
     return Space(
-        tuple(chip for chip in chips if _compared(chip, wanted.compared, s)),
+        tuple(_paid(chip, s) for chip in chips if _compared(chip, wanted, s)),
         _formats(wanted.allowed, s, catalogues["formats"]),
         _HOW[wanted.arrangement],
         wanted.most_chips,
@@ -133,19 +140,19 @@ def _wanted(values: Mapping[str, Any]) -> Wanted:
     return Wanted(**fields.resolved(FIELDS, values, {}))
 
 
-def _typed(chip: Chip, s: Scenario) -> Chip:
-    if chip.id != s.chip.id:
-        return chip
-    price = Price(s.price, "") if s.price else chip.price
-    return replace(chip, price=price, power=s.power or chip.power)
+def _paid(chip: Chip, s: Scenario) -> Chip:
+    """A chip at what an hour of it costs on the scenario's terms."""
+    price = cost.price(s, chip)
+    paid = None if math.isnan(price) else Price(price, "")
+    return replace(chip, price=paid, capital=math.nan, power=cost.power(s, chip))
 
 
-def _compared(chip: Chip, which: Collection[str], s: Scenario) -> bool:
+def _compared(chip: Chip, wanted: Wanted, s: Scenario) -> bool:
     vendor = chip.vendor.lower()
     names = {"all", chip.id, vendor if vendor in _VENDORS else "other"}
     if chip.id == s.chip.id:
         names.add("sidebar")
-    return not names.isdisjoint(which)
+    return not names.isdisjoint(wanted.compared) and names.isdisjoint(wanted.left_out)
 
 
 def _formats(

@@ -130,8 +130,11 @@ def survey(
     """
     s = replace(
         scenario,
+        # What chips cost stands in them.
         price=0.0,
         power=0.0,
+        capital=0.0,
+        terms="demand",
         micro_batches=0,
         host_share=0.0,
         **formats.on(ChipArray.of(chips)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from calc import Scenario, cost, decode, metrics
+from calc import Scenario, cost, decode, metrics, purchase
 from calc.words import say
 from pages.ui.writing import published, tables, text, written
 
@@ -41,15 +41,36 @@ def measures(scenario: Scenario, step: decode.StepTime, reading: float) -> str:
     return tables.markdown(["", say("Value"), say("What is meant")], rows, " r ")
 
 
+def _owned(s: Scenario) -> str:
+    """What the hour of an owned chip is made of."""
+    return say(
+        "owned: {capital} and {surroundings} for host and network, {years} years, {in_use} of them "
+        "in use; {power} at PUE {pue} and {energy}/kWh",
+        capital=text.usd(cost.capital(s)), surroundings=text.percent(s.surroundings),
+        years=text.significant(s.years), in_use=text.percent(s.in_use),
+        power=text.si(cost.power(s), "W"), pue=text.significant(s.pue),
+        energy=text.usd(s.energy_price),
+    )  # fmt: skip
+
+
 def prices(scenario: Scenario) -> str:
     """Prices of the chip with date and source, and which is used."""
     chip, s = scenario.chip, scenario
-    rows = []
+    rows, used = [], cost.price(s)
+    if s.terms in purchase.DISCOUNTED and s.discount:
+        rows.append([
+            text.usd(used), say("used"),
+            say("{terms}, {discount} below the price on demand",
+                terms=say(purchase.TERMS[s.terms]), discount=text.percent(s.discount)),
+        ])  # fmt: skip
+    elif cost.is_owned(s) and math.isfinite(used):
+        rows.append([text.usd(used), say("used"), _owned(s)])
+    left = not rows
     if s.price:
-        rows.append([text.usd(s.price), say("used"), say("typed in the sidebar")])
+        rows.append([text.usd(s.price), say("used") if left else "", say("typed in the sidebar")])
     if chip.price:
         rows.append(
-            [text.usd(chip.price.usd_per_hour), "" if s.price else say("used"),
+            [text.usd(chip.price.usd_per_hour), say("used") if left and not s.price else "",
              text.plain(chip.price.source)]
         )  # fmt: skip
     rows += [[text.usd(p.usd_per_hour), "", text.plain(p.source)] for p in chip.other_prices]

@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Mapping
 
 import streamlit as st
 
-from calc import Model, custom, hf_config
+from calc import Model, custom, hf_config, link, purchase
 from calc.chip import RATES
 from calc.hf_refusals import UnknownFamilyError
 from calc.words import marked, say
 from pages.ui.frame import language
+from pages.ui.frame.link import PRESETS, custom_texts
 from pages.ui.writing import text
 from presets import formats
 
@@ -109,6 +110,7 @@ def _use_chip() -> None:
         "peaks": peaks,
         **({"link": 1e9 * given["hw-link"]} if given["hw-link"] else {}),
         **({"price": given["hw-price"]} if given["hw-price"] else {}),
+        **({"capital": given["hw-capital"]} if given["hw-capital"] else {}),
         **({"power": given["hw-power"]} if given["hw-power"] else {}),
     }
     packed = custom.pack(content)
@@ -118,8 +120,9 @@ def _use_chip() -> None:
         given[_CHIP_PROBLEM] = str(error)
         return
     given[_CHIP_PROBLEM] = ""
-    given["hw"] = packed
-    given["chip"] = custom.ID
+    place = given.get(_PLACE, custom.ID)
+    given[_CHIP_KEYS[place]] = packed
+    given["chip"] = place
     if peaks and given.get("c") not in peaks:
         # A chip of one's own computes in what its rate was given for.
         given["c"] = next(iter(peaks))
@@ -236,6 +239,7 @@ _FIGURES = (
     ("hw-fp4", "fp4 (TFLOP/s)", 1e6, 0.0),
     ("hw-link", marked("Link, one way (GB/s)"), 1e5, 0.0),
     ("hw-price", marked("USD per hour"), 1e4, 0.0),
+    ("hw-capital", marked("Purchase price (USD)"), 1e7, 0.0),
     ("hw-power", marked("Power (W)"), 1e5, 0.0),
 )
 
@@ -245,10 +249,38 @@ def chip_editor(there: Collection[str]) -> None:
     with st.expander(say("Custom chip"), key="custom-chip", on_change="rerun") as editor:
         if editor.open:
             _chip_fields()
-        _bound("hw", say("Custom chip in the link"), bool(editor.open) or "hw" in there)
+        for id, key in _CHIP_KEYS.items():
+            _bound(
+                key,
+                say("{chip} in the link", chip=_place(id)),
+                (bool(editor.open) and id == _first()) or key in there,
+            )
+
+
+# Keys of the link that hold chips of one's own, by the ids of these.
+_CHIP_KEYS = {text.id: text.key for text in link.TEXTS if text.catalogue == "chips"}
+_PLACE = "hw-place"
+
+
+def _place(id: str) -> str:
+    """A place for a chip of one's own, by its number."""
+    return say("Own chip {n}", n=list(_CHIP_KEYS).index(id) + 1)
+
+
+def _first() -> str:
+    """The place that the form writes to."""
+    return str(st.session_state.get(_PLACE) or custom.ID)
 
 
 def _chip_fields() -> None:
+    st.selectbox(
+        say("Place"),
+        list(_CHIP_KEYS),
+        format_func=_place,
+        key=_PLACE,
+        persist_state="session",
+        help=say("Up to four chips of your own: pages that compare chips compare all of them."),
+    )
     with st.form("custom-chip-form", border=False):
         name = st.text_input(
             say("Name"), say("Custom chip"), key="hw-name", max_chars=60, persist_state="session"
@@ -285,6 +317,24 @@ def weights() -> None:
         placeholder="0.5,0.3,0.2;0.6,0.3,0.1",
         help=say("Of target and draft in the acceptance bench; empty takes its first example."),
     )
+
+
+def prices() -> None:
+    """A price list of one's own, as the link carries it."""
+    key = link.PRICES
+    st.text_area(
+        say("Price list"),
+        key=key,
+        bind="query-params",
+        height=96,
+        max_chars=purchase.LONGEST,
+        placeholder=say("such as {one}", one="h100-sxm 2.49; b200 own 40000 1000 W"),
+        help=say("One chip a line: its id or name, and USD an hour; or own and its purchase price "
+                 "in USD. Its power may follow. It goes before printed prices on all pages."),
+    )  # fmt: skip
+    problem = link.with_custom(PRESETS, custom_texts())[1].get(key)
+    if problem:
+        st.warning(say("This price list is {reason}: printed prices are used.", reason=problem))
 
 
 EDITORS: Mapping[str, Callable[[Collection[str]], None]] = {

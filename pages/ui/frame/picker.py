@@ -61,8 +61,8 @@ def picker(field: Choice, offered: Catalogues, now: str, pick: Callable[[str], N
     """Draw the box of a catalogue's field; `pick` is told the id that somebody picks."""
     key, catalogue = f"pick-{field.key}", offered[field.catalogue]
     extra = [("", field.none, say(field.none), "", "")] if field.none else []
-    if custom.ID in catalogue:
-        extra.append(_row(catalogue[custom.ID], say("Your own")))
+    own = [id for id in custom.CHIP_IDS if id in catalogue]
+    extra += [_row(catalogue[id], say("Your own")) for id in own]
     registered(Path(__file__).with_name("picker.js"), _HTML, _CSS)(
         key=key,
         data={

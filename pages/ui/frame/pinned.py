@@ -22,6 +22,8 @@ KEY = "pins"
 # Which contender differences are taken from, by name.
 BASELINE = "compare-baseline"
 _NAME = "pin-name"
+# Without these keys a pin is none.
+_DECISIVE = ("model", "chip", *(text.key for text in link.TEXTS if text.catalogue))
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
     for pin in given():
         values, problems = of_pin(pin)
         name = text.plain(pin.name)
-        gone = [problem for problem in problems if problem.key in ("model", "chip", "cfg", "hw")]
+        gone = [problem for problem in problems if problem.key in _DECISIVE]
         if gone:
             said += [
                 say(
@@ -165,7 +167,8 @@ def _query(**other: Any) -> str:
     for field in VIEWING:
         values[field.name] = field.default
     for one in link.TEXTS:
-        if values.get(one.catalogue.removesuffix("s")) != "custom":
+        chosen = values.get(one.catalogue.removesuffix("s")) == one.id
+        if not chosen and one.key != link.PRICES:
             values[one.name] = ""
     return link.query_string(values, FIELDS)
 

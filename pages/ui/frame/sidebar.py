@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -11,7 +11,8 @@ from typing import Any
 import streamlit as st
 
 from calc.fields import Catalogues, Choice, Field, Option, Quantity, Rows, Several
-from calc.link import dump_value
+from calc.link import PRICES, TEXTS, dump_value
+from calc.purchase import OWNED
 from calc.scenario import OWN, class_of, own_of, usual
 from calc.words import inside, marked, say
 from pages.ui.charts import renderer
@@ -68,6 +69,12 @@ FOLDED: dict[str, Places] = {
         ("scale_out", "runtime_memory"),
         ("routing_skew",),
     ),
+    marked("Purchase terms"): (
+        ("terms", "discount"),
+        ("capital", "surroundings"),
+        ("years", "in_use"),
+        ("energy_price", "pue"),
+    ),
     marked("Traffic"): (
         ("arrivals", "rate"),
         ("requests", "seed"),
@@ -83,6 +90,7 @@ FOLDED: dict[str, Places] = {
         ("objective", "percentile"),
         ("headroom", "most_used"),
         ("compared",),
+        ("left_out",),
         ("allowed",),
         ("most_chips", "arrangement"),
         ("spare",),
@@ -108,7 +116,7 @@ FOLDED: dict[str, Places] = {
 
 MODEL, HARDWARE, *_ = GROUPS
 (
-    CALIBRATION, PREFILL, LAYOUT, LOSSES, HOST, PRICE, TRAFFIC, PLAN, SERVING, SPECULATION,
+    CALIBRATION, PREFILL, LAYOUT, LOSSES, HOST, PRICE, TERMS, TRAFFIC, PLAN, SERVING, SPECULATION,
 ) = FOLDED  # fmt: skip
 # Groups that fidelity bound does not look at.
 FINE = (LAYOUT, LOSSES)
@@ -116,7 +124,7 @@ FINE = (LAYOUT, LOSSES)
 # Stands for all groups that are never folded.
 CORE = "core"
 # What most pages use.
-COMMON = (CORE, LAYOUT, LOSSES, HOST, PRICE)
+COMMON = (CORE, LAYOUT, LOSSES, HOST, PRICE, TERMS)
 
 
 def fields(groups: Iterable[str]) -> frozenset[str]:
@@ -137,6 +145,7 @@ TYPED = frozenset(
         "redundant_experts", "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
         "headroom", "most_used", "most_chips",
         "own_rows", "own_error", "own_bandwidth", "own_kernel_time",
+        "discount", "capital", "surroundings", "years", "in_use", "energy_price", "pue",
     }
 )  # fmt: skip
 
@@ -232,16 +241,20 @@ def use_batch(batch: float) -> None:
         st.session_state[field.key] = int(batch)
 
 
+_TEXT_KEYS = {text.name: text.key for text in TEXTS}
+
+
 def use(values: Mapping[str, Any]) -> None:
-    """Make plain values, by field name, the scenario's.
+    """Make plain values, by the names of fields and texts, the scenario's.
 
     A control that was folded away starts with the value it is given, and would not tell the link.
     """
     for name, value in values.items():
-        field = FIELDS[name]
-        if field.key not in st.session_state:
-            st.query_params[field.key] = dump_value(field, value)
-        st.session_state[field.key] = value
+        field = FIELDS.get(name)
+        key = field.key if field else _TEXT_KEYS[name]
+        if key not in st.session_state:
+            st.query_params[key] = dump_value(field, value) if field else value
+        st.session_state[key] = value
 
 
 # What goes into the link when somebody picks a model or a chip, unless it holds another already:
@@ -458,19 +471,41 @@ def _parts(values: Mapping[str, Any], offered: Catalogues) -> None:
     st.caption(told)
 
 
+# Fields that only some answers of another ask for.
+_OF_OWNED = ("terms", (OWNED,))
+_ASKED_BY: Mapping[str, tuple[str, Collection[str]]] = {
+    "engine": ("fidelity", ("calibrated",)),
+    **dict.fromkeys(
+        ("capital", "surroundings", "years", "in_use", "energy_price", "pue"), _OF_OWNED
+    ),
+}
+
+
+def _asked(name: str, chosen: Mapping[str, Any]) -> bool:
+    """Whether what is chosen asks for a field."""
+    other, answers = _ASKED_BY.get(name, ("", ()))
+    return not other or chosen[other] in answers
+
+
 def _row(
     names: tuple[str, ...],
     offered: Catalogues,
     chosen: Mapping[str, Any],
     there: Collection[str],
 ) -> dict[str, Any]:
-    if names == ("engine",) and chosen["fidelity"] != "calibrated" and "eng" not in there:
-        # Only calibrated times ask for it.
-        return {"engine": FIELDS["engine"].absent}
+    if not any(_asked(name, chosen) or FIELDS[name].key in there for name in names):
+        return {name: FIELDS[name].absent for name in names}
     alone = len(names) == 1
     row = nullcontext() if alone else st.container(horizontal=True, wrap=False, gap="xsmall")
     with row:
         return {name: _control(FIELDS[name], offered, chosen) for name in names}
+
+
+# Texts of the link that stand in a group.
+_TEXTS: Mapping[str, Mapping[str, Callable[[], None]]] = {
+    SPECULATION: {customs.WEIGHTS: customs.weights},
+    TERMS: {PRICES: customs.prices},
+}
 
 
 def _folded(
@@ -485,7 +520,7 @@ def _folded(
 ) -> dict[str, Any]:
     """A group behind a heading. While it is closed only rows that hold something are drawn."""
     values: dict[str, Any] = {name: FIELDS[name].absent for row in rows for name in row}
-    texts = [customs.WEIGHTS] if group == SPECULATION else []
+    texts = _TEXTS.get(group, {})
     keeps = any(key in there for key in (*(FIELDS[name].key for name in values), *texts))
     if not (keeps or any(name in used for name in values)):
         return values
@@ -499,9 +534,10 @@ def _folded(
         for row in rows if fold.open or keeps else ():
             with st.container():
                 if fold.open or any(FIELDS[name].key in there for name in row):
-                    values |= _row(row, offered, chosen, there)
-        if texts and (fold.open or customs.WEIGHTS in there):
-            customs.weights()
+                    values |= _row(row, offered, {**chosen, **values}, there)
+        for key, draw in texts.items():
+            if fold.open or key in there:
+                draw()
     return values
 
 

@@ -95,8 +95,8 @@ def onwards(view: PlanView) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="plan-onwards"):
         if not taken.held(view.values, one):
-            st.button(say("Use the best plan"), key="plan-take", on_click=sidebar.use,
-                      args=(taken.settings(one),))  # fmt: skip
+            st.button(say("Use the best plan"), key="plan-take", on_click=taken.take,
+                      args=(one,))  # fmt: skip
             return
         for page, label in _ONWARDS.items():
             st.page_link(ROOT / "pages" / f"{page}.py", label=say(label), width="content")
@@ -231,7 +231,8 @@ PAGE = Page(
     title=marked("Plan"),
     question=QUESTION,
     view=PlanView.here,
-    groups=(sidebar.CORE, sidebar.LOSSES, sidebar.PRICE, sidebar.PREFILL, sidebar.TRAFFIC,
+    groups=(sidebar.CORE, sidebar.LOSSES, sidebar.PRICE, sidebar.TERMS,
+            sidebar.PREFILL, sidebar.TRAFFIC,
             sidebar.PLAN),
     unfolded=(sidebar.TRAFFIC, sidebar.PLAN),
     unused=("n_chips", "batch", "context", "chunk", "requests", "seed", "arrivals", "burstiness",

@@ -6,27 +6,37 @@ What chips can do hangs on neither rate, limits nor prices.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from calc import Scenario, plan
 from calc.plan import Ask, Candidate, Proof, Space
 from calc.plan.survey import Survey
+from calc.scenario import FIELDS
 from calc.serving import ServingError
 
+# What chips can do hangs on no price.
+_UNPAID: Mapping[str, Any] = {
+    name: FIELDS[name].absent
+    for name in ("price", "power", "terms", "discount", "capital", "surroundings", "years",
+                 "in_use", "energy_price", "pue")
+}  # fmt: skip
 # Surveys of all chips are tens of megabytes.
 _KEPT = 3
 
 
 def surveys(scenario: Scenario, ask: Ask, space: Space) -> Sequence[Survey]:
     """All that the chips of a space can do, from what is kept where that is the same."""
-    plain = replace(scenario, chip=space.chips[0], price=0.0, power=0.0, n_chips=1, batch=1,
-                    context=1, tpot_target=1.0)  # fmt: skip
+    plain = replace(scenario, chip=space.chips[0], n_chips=1, batch=1, context=1,
+                    tpot_target=1.0, **_UNPAID)  # fmt: skip
     asked = (ask.prompt, ask.output, ask.spread, ask.known, ask.percentile)
     # Texts, since models and chips hold mappings; prices are left out.
-    chips = tuple(repr(replace(chip, price=None, other_prices=())) for chip in space.chips)
+    chips = tuple(
+        repr(replace(chip, price=None, other_prices=(), power=0.0)) for chip in space.chips
+    )
     of = (repr(plain), asked, chips, repr(replace(space, chips=space.chips[:1])))
     found: Sequence[Survey] = _surveys(str(hash(of)) + repr(of[1]), scenario, ask, space)
     return found

@@ -37,7 +37,7 @@ def plans(answer: Answer) -> None:
         say("Reading (%)"): ("%.0f", [100 * one.used for one in rows]),
         say("Token/J"): ("%.3g", [one.tokens_per_joule for one in rows]),
     }
-    row_choice.table(
+    row_choice.picked(
         "plan-rows",
         {
             **text_columns,
@@ -45,7 +45,7 @@ def plans(answer: Answer) -> None:
                for head, (_, values) in figures.items()},
             say("What binds"): [say(BINDS[one.binds]) for one in rows],
         },
-        lambda row: taken.settings(rows[row]),
+        lambda row: taken.take(rows[row]),
         column_config=sortable.formats({head: form for head, (form, _) in figures.items()}),
     )  # fmt: skip
 

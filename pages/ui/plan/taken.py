@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from calc import scenario
+from calc import purchase, scenario
 from calc.fields import Quantity
 from calc.plan import Candidate
+from calc.purchase import Listed
 from calc.serving.asked import FIELDS
+from pages.ui.frame import link, sidebar
 
 # What of a replica goes into the sidebar.
 _REPLICA = (
@@ -31,6 +34,27 @@ def settings(one: Candidate) -> Mapping[str, Any]:
     }
     kept = {name: _within(name, value) for name, value in served.items()}
     return {**{name: replica[name] for name in _REPLICA}, **kept}
+
+
+def take(one: Candidate) -> None:
+    """Make a plan the scenario and the service.
+
+    What was typed of the sidebar's chip is noted in the price list where another takes its place.
+    """
+    values = link.widget_values()
+    typed = {name: values[name] for name in ("price", "capital", "power") if values[name]}
+    before = link.catalogues()["chips"].get(values["chip"])
+    changed = dict(settings(one))
+    if typed and before and before.id != one.scenario.chip.id:
+        paid = before.price.usd_per_hour if before.price else math.nan
+        listed = Listed(
+            typed.get("price", paid), typed.get("capital", before.capital),
+            typed.get("power", math.nan),
+        )  # fmt: skip
+        changed |= dict.fromkeys(typed, 0.0)
+        if math.isfinite(listed.usd_per_hour) or math.isfinite(listed.capital):
+            changed["prices"] = purchase.noted(values["prices"], before, listed)
+    sidebar.use(changed)
 
 
 def _within(name: str, value: Any) -> Any:

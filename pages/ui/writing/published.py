@@ -81,7 +81,7 @@ def _rates(scenario: Scenario, missing: known.Unknown) -> str:
     if not missing.rates:
         return ""
     # Of one's own chip nothing is published.
-    own = scenario.chip.id == custom.ID
+    own = scenario.chip.id in custom.CHIP_IDS
     published = say(
         _NOT_GIVEN if own else _NOT_PUBLISHED,
         format=say(" or ").join(text.plain(one.id) for one in missing.rates),
