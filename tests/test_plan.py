@@ -236,6 +236,35 @@ def test_the_curve_passes_through_the_best() -> None:
     assert (found.curve.least[:, 1:] <= found.curve.least[:, :-1]).all()
 
 
+def test_two_pools_shrink_as_the_limit_grows_and_meet_the_plan_of_the_rows() -> None:
+    s, ask, space = question(GOLDEN["questions"][1])
+    found = plan.search(s, ask, replace(space, arrangements=("disaggregated",)))
+    best = found.best
+    assert best and best.prefill
+    sizes = found.pool_sizes(best.scenario.chip.id)
+    assert sizes
+    at = int(np.argmin(np.abs(sizes.limit - ask.tpot)))
+    here = (sizes.decode[at], sizes.decode_size[at], sizes.prefill[at], sizes.prefill_size[at])
+    assert here == (
+        best.replicas * best.scenario.n_chips, best.scenario.n_chips,
+        best.prefill.replicas * best.prefill.scenario.n_chips, best.prefill.scenario.n_chips,
+    )  # fmt: skip
+    both = (sizes.decode + sizes.prefill)[np.isfinite(sizes.decode)]
+    assert (np.diff(both) <= 0).all()
+    one_pool = plan.search(s, ask, replace(space, arrangements=("chunked",)), refine=False)
+    assert one_pool.pool_sizes() is None
+
+
+def test_chips_without_measurements_are_told_apart() -> None:
+    s, ask, space = question(GOLDEN["questions"][1])
+    kept = replace(space, chips=(chips["h100-sxm"], chips["rx-7900-xtx"]))
+    bare = {chip.id for chip in kept.chips if not chip.engines}
+    assert bare == {"rx-7900-xtx"}
+    assert plan.search(s, ask, kept, refine=False).uncalibrated == set()
+    fine = replace(s, fidelity="calibrated")
+    assert plan.search(fine, ask, kept, refine=False).uncalibrated == bare
+
+
 @pytest.mark.parametrize("asked", (1, 3, 7, 11), ids=str)
 def test_explanations_give_what_the_plan_says(asked: int) -> None:
     s, ask, space = question(GOLDEN["questions"][asked])

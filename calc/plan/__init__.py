@@ -28,6 +28,7 @@ from calc.plan.curve import Curve
 from calc.plan.launch import ENGINES, Launch, Launches, command
 from calc.plan.obstacles import KINDS, Obstacle
 from calc.plan.offer import Offer, cheaper_from, most_served
+from calc.plan.pool_sizes import PoolSizes
 from calc.plan.proof import Proof, verify
 from calc.plan.replica import Steady, steady
 from calc.plan.search import Answer, search, survey_all
@@ -49,6 +50,7 @@ __all__ = [
     "Obstacle",
     "Offer",
     "PlanError",
+    "PoolSizes",
     "Prefill",
     "Proof",
     "Space",

@@ -92,6 +92,16 @@ class Candidate:
     ask: Ask
 
     @property
+    def aim(self) -> float:
+        """What is to be least, by the objective that is asked; nan where it is unknown."""
+        return {
+            "usd": self.usd_per_hour,
+            "chips": float(self.chips),
+            "energy": self.watts,
+            "fastest": self.tpot,
+        }[self.ask.objective]
+
+    @property
     def tightness(self) -> Mapping[str, float]:
         """How much of each limit it takes [share]."""
         return {

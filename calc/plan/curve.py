@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc.plan.ask import Ask
+from calc.plan.candidate import Candidate
 
 if TYPE_CHECKING:
     from calc.plan.search import Table
@@ -17,6 +19,11 @@ Array = NDArray[np.float64]
 
 _LIMITS = 40
 _REACH = 16.0  # limits on either side of the one that is asked
+
+
+def swept(ask: Ask) -> Array:
+    """Limits on time per token around the one that is asked, which is among them [s]."""
+    return ask.tpot * np.geomspace(1 / _REACH, _REACH, _LIMITS + 1)
 
 
 @dataclass(frozen=True)
@@ -32,14 +39,21 @@ class Curve:
     least: Array
 
     @classmethod
-    def of(cls, table: Table, ask: Ask) -> Curve:
-        """From the plans that keep all other limits; the limit on time per token is swept."""
+    def of(cls, table: Table, ask: Ask, rows: Iterable[tuple[int, Candidate]] = ()) -> Curve:
+        """From the plans that keep all other limits; the limit on time per token is swept.
+
+        `rows` are plans with the index of their chip, where they are known better.
+        """
         kept = np.flatnonzero(table.kept(ask) & np.isfinite(table.usd))
-        limits = ask.tpot * np.geomspace(1 / _REACH, _REACH, _LIMITS + 1)
+        limits = swept(ask)
         chips = int(table.chip.max(initial=-1)) + 1
         least = np.full((chips, len(limits) + 1), np.inf)
         first = np.searchsorted(limits, table.columns.tpot[kept])
         np.minimum.at(least, (table.chip[kept], first), table.usd[kept])
+        for chip, one in rows:
+            if one.usd_per_hour > 0:
+                at = int(np.searchsorted(limits, one.tpot))
+                least[chip, at] = min(least[chip, at], one.usd_per_hour)
         return cls(ask.tpot, limits, np.minimum.accumulate(least, axis=1)[:, :-1])
 
     def cheapest(self, most: int) -> list[int]:

@@ -17,6 +17,7 @@ from calc.plan.candidate import Candidate, Prefill
 from calc.plan.curve import Curve
 from calc.plan.grid import Grid
 from calc.plan.obstacles import Obstacle
+from calc.plan.pool_sizes import PoolSizes
 from calc.plan.pools import Pool
 from calc.plan.survey import DISAGGREGATED, Columns, Survey, survey
 from calc.scenario import Scenario, class_of
@@ -78,6 +79,11 @@ class Answer:
             found[id] = known.get(id) or self.table.plans(np.array([at]), self.ask)[0]
         return found
 
+    @property
+    def served(self) -> tuple[str, ...]:
+        """Chips that keep the limits, by id and best first."""
+        return tuple(self.space.chips[self.table.chip[at]].id for at in self.firsts)
+
     @cached_property
     def per_chip(self) -> dict[str, Candidate]:
         """The best of each chip that keeps the limits, by its id."""
@@ -88,10 +94,33 @@ class Answer:
         chips = tuple(int(self.table.chip[at]) for at in self.firsts[:most])
         return Grid.of(self.table, self.ask, self.space, chips, self.rows)
 
+    def pool_sizes(self, chip: str | None = None) -> PoolSizes | None:
+        """The two pools of a chip, or of the best for two, by the limit on time per token."""
+        ids = [one.id for one in self.space.chips]
+        found = PoolSizes.of(self.table, self.ask, ids.index(chip) if chip in ids else None)
+        if found is None:
+            return None
+        named = ids[found.chip]
+        rows = [row for row in self.rows if row.scenario.chip.id == named]
+        return PoolSizes.of(self.table, self.ask, found.chip, rows)
+
+    @cached_property
+    def uncalibrated(self) -> frozenset[str]:
+        """Chips, by id, that are timed by their operators though calibrated times are asked."""
+        s = self.table.surveys[0].scenario
+        if s.fidelity != "calibrated" or s.own:
+            return frozenset()
+        return frozenset(
+            chip.id for chip in self.space.chips if not class_of(chip, s.fidelity, s.engine)
+        )
+
     @cached_property
     def curve(self) -> Curve:
         """What each chip costs by the limit on time per token."""
-        return Curve.of(self.table, self.ask)
+        place = {chip.id: index for index, chip in enumerate(self.space.chips)}
+        return Curve.of(
+            self.table, self.ask, [(place[row.scenario.chip.id], row) for row in self.rows]
+        )
 
 
 @dataclass(frozen=True)

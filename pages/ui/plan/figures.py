@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
-from calc.plan import BINDS, KINDS, Answer, Candidate
+from calc.plan import BINDS, KINDS, Answer, Candidate, PoolSizes
 from calc.words import marked, say
 from pages.ui.charts import kit, lines
+from pages.ui.plan import words
 from pages.ui.writing import palette, text
 
 # Lines that a reader can still tell apart, and bars that fit beside them.
@@ -19,7 +21,7 @@ def curve(answer: Answer) -> kit.Chart:
     """Price of an hour against the limit on time per token, one line a chip."""
     found, shown = answer.curve, {}
     for look, index in zip(kit.LINES, found.cheapest(_LINES), strict=False):
-        name = text.plain_html(answer.space.chips[index].name)
+        name = words.chip(answer, answer.space.chips[index])
         shown[name] = (found.shown(index), palette.Look(name, *look))
     best = answer.best
     return lines.chart(
@@ -40,7 +42,7 @@ def chips(answer: Answer) -> kit.Chart:
     """The best plan of each chip by its price, the cheapest on top."""
     best = answer.of_chips(_BARS).values()
     priced = sorted((one for one in best if one.usd_per_hour > 0), key=lambda one: one.usd_per_hour)
-    names = [text.plain_html(text.shortened(one.scenario.chip.name, 20)) for one in priced]
+    names = [words.chip(answer, one.scenario.chip, 20) for one in priced]
     usd = np.array([one.usd_per_hour for one in priced])
     told = [
         say("{price}: {chips} chips", price=text.usd(one.usd_per_hour), chips=one.chips)
@@ -68,7 +70,7 @@ def chips(answer: Answer) -> kit.Chart:
 def sizes(answer: Answer) -> kit.Chart:
     """Price of the best of each chip by chips of a replica; what binds, or is in the way."""
     grid = answer.grid(_BARS)
-    names = [text.plain_html(text.shortened(answer.space.chips[i].name, 20)) for i in grid.chips]
+    names = [words.chip(answer, answer.space.chips[i], 20) for i in grid.chips]
     at = [(row, column) for row in range(len(names)) for column in range(len(grid.sizes))]
     told = [[_cell(cell) for cell in row] for row in grid.cells]
     gaps = [(row, column) for row, column in at if grid.usd[row, column] != grid.usd[row, column]]
@@ -116,6 +118,48 @@ def _cell(cell: Candidate | str) -> str:
             what=say(BINDS[cell.binds]),
         )
     return say(KINDS[cell]) if cell else say("not had in this number")
+
+
+def pools(answer: Answer, found: PoolSizes) -> kit.Chart:
+    """Chips of the two pools by the limit on time per token, one above the other."""
+    limits = kit.MILLI * found.limit
+    pools = (
+        (say("reading prompts"), found.prefill, found.prefill_size, _TIMES["prompts"].colour),
+        (say("decoding"), found.decode, found.decode_size, _TIMES["step"].colour),
+    )
+    data, entries = [], []
+    for name, chips, size, colour in pools:
+        told = [
+            say("{n} replicas of {size}", n=int(many / each), size=int(each))
+            if many == many
+            else ""
+            for many, each in zip(chips.tolist(), size.tolist(), strict=True)
+        ]
+        data.append({
+            "type": "scatter", "mode": "lines", "name": name, "x": limits, "y": chips,
+            "stackgroup": "chips", "text": told, "line": {"shape": "hv", "width": 1.5,
+            "color": colour}, "hovertemplate": kit.hovered(f"{name}: %{{text}}", "%{x:.3~r} ms"),
+        })  # fmt: skip
+        entries.append(kit.key(name, colour, "■"))
+    both = found.decode + found.prefill
+    low, high = float(limits[0]), float(limits[-1])
+    known = both[np.isfinite(both)]
+    top = 1.05 * float(known.max(initial=1.0))
+    layout = {
+        **kit.frame(66),
+        "xaxis": {
+            "type": "log", "range": [math.log10(low), math.log10(high)], "automargin": False,
+            "title": {"text": say("Limit on time per output token (ms)"), "standoff": 8},
+            **kit.ticks(low, high, True),
+        },
+        "yaxis": {
+            "range": [0, top], "automargin": False, "title": {"text": say("Chips")}, "nticks": 6,
+        },
+        "shapes": [
+            kit.rule("x", kit.MILLI * answer.ask.tpot, "dot", say("asked")), kit.legend(entries),
+        ],
+    }  # fmt: skip
+    return kit.figure(data, layout)
 
 
 _TIMES: Mapping[str, palette.Look] = {

@@ -8,7 +8,6 @@ import presets
 from calc import calibration, pins, plan
 from calc.explain.plan import explanations
 from calc.words import marked, say
-from pages.ui.charts import kit
 from pages.ui.frame import draw, language, pinned, sidebar
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
 from pages.ui.plan import figures, store, tables, taken, words
@@ -61,15 +60,18 @@ def price(view: PlanView) -> Shown:
     )
 
 
+def each_chip(view: PlanView) -> Shown:
+    """What each chip costs."""
+    return Shown(
+        figures.chips(view.found), say("The best plan of each chip by its price of an hour.")
+    )
+
+
 def charts(view: PlanView) -> None:
     """What the limit costs, and what each chip does."""
     with st.grid(2, min_column_width=400):
         price(view).draw("plan-curve")
-        kit.show(
-            figures.chips(view.found),
-            key="plan-chips",
-            alt=say("The best plan of each chip by its price of an hour."),
-        )
+        each_chip(view).draw("plan-chips")
 
 
 def plans(view: PlanView) -> None:
@@ -124,11 +126,38 @@ def by_size(view: PlanView) -> None:
     if not view.found.rows:
         st.caption(say("No chip has a plan: what keeps each from one stands above."))
         return
-    kit.show(
+    sizes(view).draw("plan-sizes")
+
+
+def sizes(view: PlanView) -> Shown:
+    """The map of chips by chips of a replica."""
+    return Shown(
         figures.sizes(view.found),
-        key="plan-sizes",
-        alt=say("Price of the best plan of each chip by chips of a replica, or why there is none."),
+        say("Price of the best plan of each chip by chips of a replica, or why there is none."),
     )
+
+
+def two_pools(view: PlanView) -> None:
+    """How large two pools are."""
+    st.markdown(pool_sentence(view))
+    if shown := pools(view):
+        shown.draw("plan-pools")
+
+
+def pool_sentence(view: PlanView) -> str:
+    """How large two pools are at the limit."""
+    if not view.answer:
+        return verdict(view)
+    if view.pools is None:
+        return say("No two pools keep the limit on time to the first token, or none are asked.")
+    return words.pools(view.found, view.pools)
+
+
+def pools(view: PlanView) -> Shown | None:
+    """Chips of two pools by the limit on time per token."""
+    if not view.answer or view.pools is None:
+        return None
+    return Shown(figures.pools(view.found, view.pools), pool_sentence(view))
 
 
 def one_plan(view: PlanView) -> None:
@@ -137,8 +166,13 @@ def one_plan(view: PlanView) -> None:
         st.caption(say("There is no plan to look into."))
         return
     st.markdown(words.machines(view.looked_at))
-    kit.show(figures.parts(view.looked_at), key="plan-parts", alt=words.parts(view.looked_at))
+    parts(view.looked_at).draw("plan-parts")
     st.markdown(tables.chosen(view.looked_at))
+
+
+def parts(one: plan.Candidate) -> Shown:
+    """What a token's time and a replica's memory are made of."""
+    return Shown(figures.parts(one), words.parts(one))
 
 
 def launch(view: PlanView) -> None:
@@ -223,6 +257,21 @@ def api(view: PlanView) -> None:
     )
 
 
+def chips_sentence(view: PlanView) -> str:
+    """The cheapest chips."""
+    return words.chips(view.found) if view.best else verdict(view)
+
+
+def sizes_sentence(view: PlanView) -> str:
+    """The best numbers of chips of a replica."""
+    return words.sizes(view.found) if view.best else verdict(view)
+
+
+def parts_sentence(view: PlanView) -> str:
+    """What a token's time and a replica's memory are made of."""
+    return words.parts(view.best) if view.best else verdict(view)
+
+
 # Plans that are simulated unasked.
 PROVED = 3
 
@@ -244,6 +293,7 @@ PAGE = Page(
         marked("This plan"): one_plan,
         marked("Every chip"): every_chip,
         marked("By size"): by_size,
+        marked("Two pools"): two_pools,
         marked("Simulated"): simulated,
         marked("Launch command"): launch,
         marked("Against an API"): api,
@@ -252,5 +302,12 @@ PAGE = Page(
     explained=("step_time", "prefill_time", "kv_per_sequence", "servers_ratio"),
     exhibits=(
         Exhibit("plan", QUESTION, verdict, lambda view: price(view) if view.answer else None),
+        Exhibit("plan-chips", marked("What does each chip cost for it?"), chips_sentence,
+                lambda view: each_chip(view) if view.best else None),
+        Exhibit("plan-sizes", marked("How many chips to a replica?"), sizes_sentence,
+                lambda view: sizes(view) if view.best else None),
+        Exhibit("plan-parts", marked("What fills a token's time and the memory?"), parts_sentence,
+                lambda view: parts(view.best) if view.best else None),
+        Exhibit("plan-pools", marked("How large are two pools?"), pool_sentence, pools),
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from calc import plan
+from calc import Chip, plan
 from calc.fields import Quantity
 from calc.plan import BINDS, Answer, Ask, Candidate, Obstacle, Offer, Proof
 from calc.words import say
@@ -19,7 +19,7 @@ def plans(answer: Answer) -> None:
     """The best of each chip, arrangement and size; choosing one sets scenario and service."""
     rows = answer.rows
     text_columns = {
-        say("Chip"): [one.scenario.chip.name for one in rows],
+        say("Chip"): [_named(answer, one.scenario.chip) for one in rows],
         say("Replicas × chips"): [_replicas(one) for one in rows],
         say("Layout"): [" ".join(words.widths(one)) or sortable.MISSING for one in rows],
         say("Formats"): [words.formats(one) for one in rows],
@@ -50,6 +50,11 @@ def plans(answer: Answer) -> None:
     )  # fmt: skip
 
 
+def _named(answer: Answer, chip: Chip) -> str:
+    """A chip, with a mark where its times are not calibrated as others' are."""
+    return f"{chip.name} †" if chip.id in answer.uncalibrated else chip.name
+
+
 def _replicas(one: Candidate) -> str:
     decode = f"{one.replicas} × {one.scenario.n_chips}"
     if one.prefill is None:
@@ -62,7 +67,7 @@ def every_chip(answer: Answer) -> str:
     missing = {one.chip: one for one in answer.obstacles}
     rows = []
     for chip in answer.space.chips:
-        best, name = answer.per_chip.get(chip.id), text.plain(chip.name)
+        best, name = answer.per_chip.get(chip.id), text.plain(_named(answer, chip))
         if best:
             rows.append((best.usd_per_hour, [
                 name, _replicas(best), text.usd(best.usd_per_hour), text.si(best.tpot, "s"),

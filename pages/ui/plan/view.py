@@ -9,7 +9,7 @@ from typing import Any
 
 from calc import Scenario, known, plan
 from calc.fields import Catalogues
-from calc.plan import Answer, Ask, Candidate, Proof, asked
+from calc.plan import Answer, Ask, Candidate, PoolSizes, Proof, asked
 from pages.ui.frame import link
 from pages.ui.frame.page import View
 from pages.ui.plan import store, taken
@@ -75,6 +75,13 @@ class PlanView(View):
         assert self.answer
         return self.answer
 
+    @cached_property
+    def pools(self) -> PoolSizes | None:
+        """Two pools of the plan's chip, or of the best chip for them; none where there are none."""
+        one = self.looked_at
+        own = one and self.found.pool_sizes(one.scenario.chip.id)
+        return own or self.found.pool_sizes()
+
     @property
     def ask(self) -> Ask:
         """Traffic and limits."""
@@ -84,7 +91,7 @@ class PlanView(View):
     def refuted(self) -> tuple[Candidate, ...]:
         """Plans better than the best that stands, which break a limit when simulated."""
         better = []
-        for one in self.found.rows:
+        for one in self.answer.rows if self.answer else ():
             proof = store.proof(one)
             if not isinstance(proof, Proof) or proof.holds:
                 break
@@ -93,8 +100,8 @@ class PlanView(View):
 
     @property
     def best(self) -> Candidate | None:
-        """The best plan that no simulation speaks against."""
-        rest = self.found.rows[len(self.refuted) :]
+        """The best plan that no simulation speaks against; none where nothing can be looked for."""
+        rest = self.answer.rows[len(self.refuted) :] if self.answer else ()
         return rest[0] if rest else None
 
     @cached_property

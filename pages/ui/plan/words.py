@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from calc import plan
+import numpy as np
+
+from calc import Chip, plan
 from calc.plan import Answer, Ask, Candidate, Obstacle
 from calc.words import inside, marked, say
 from pages.ui.writing import text
@@ -41,6 +43,7 @@ def verdict(
             price=prices(best),
             next=_next(answer, best),
         ),
+        apart(answer, best),
         binds(best),
         losses(best, at_bound) if at_bound else "",
         broken(refuted) if refuted else "",
@@ -215,9 +218,80 @@ def obstacle(one: Obstacle, ask: Ask) -> str:
     return inside(plan.KINDS[one.kind])
 
 
+def chip(answer: Answer, one: Chip, letters: int = 60) -> str:
+    """A chip's name in a chart, with a mark where its times are not calibrated as others' are."""
+    name = text.plain_html(text.shortened(one.name, letters))
+    return f"{name} †" if one.id in answer.uncalibrated else name
+
+
+def apart(answer: Answer, best: Candidate) -> str:
+    """That the best is on a chip without measurements, and the best on one that has them."""
+    own = best.scenario.chip
+    if own.id not in answer.uncalibrated:
+        return ""
+    others = [id for id in answer.served if id not in answer.uncalibrated]
+    told = say(
+        "Nobody measured chips like {chip}: its times are those of operators, at least.",
+        chip=text.plain(own.name),
+    )
+    if not others:
+        return told
+    first = answer.of_chips(answer.served.index(others[0]) + 1)[others[0]]
+    return text.sentences(
+        told, say("Of measured chips the best is {plan}, {price}.", plan=machines(first),
+                  price=prices(first))
+    )  # fmt: skip
+
+
+def chips(answer: Answer) -> str:
+    """What the cheapest chips cost."""
+    found = [one for one in answer.of_chips(4).values() if one.usd_per_hour > 0]
+    if not found:
+        return say("No chip that keeps the limits has a published price.")
+    told = [f"{text.plain(one.scenario.chip.name)} {text.usd(one.usd_per_hour)}" for one in found]
+    return say("Cheapest an hour within {limits}: {chips}.", limits=limits(answer.ask),
+               chips=text.listed(told))  # fmt: skip
+
+
+def sizes(answer: Answer) -> str:
+    """What the best chip costs by chips of a replica."""
+    best = answer.rows[0].scenario.chip
+    first: dict[int, Candidate] = {}
+    for one in answer.rows:
+        if one.scenario.chip.id == best.id and one.usd_per_hour > 0:
+            first.setdefault(one.scenario.n_chips, one)
+    told = [
+        say("{n} a replica: {price}", n=size, price=text.usd(first[size].usd_per_hour))
+        for size in sorted(first)
+    ]
+    return say("Chips of {chip}, {sizes}.", chip=text.plain(best.name),
+               sizes=text.clauses(told))  # fmt: skip
+
+
+def pools(answer: Answer, found: plan.PoolSizes) -> str:
+    """How large the two pools of a chip are at the limit, and at twice the limit."""
+    name = text.plain(answer.space.chips[found.chip].name)
+
+    def told(limit: float) -> str:
+        at = int(np.searchsorted(found.limit, limit * (1 + 1e-9), side="right")) - 1
+        if math.isnan(found.decode[at]):
+            return say("none within {limit} a token", limit=text.si(limit, "s"))
+        return say(
+            "{prefill} that read prompts and {decode} that decode within {limit} a token",
+            prefill=text.plural(int(found.prefill[at]), marked("{n} chip"), marked("{n} chips")),
+            decode=text.plural(int(found.decode[at]), marked("{n} chip"), marked("{n} chips")),
+            limit=text.si(limit, "s"),
+        )
+
+    asked = answer.ask.tpot
+    return say("Two pools of {chip}: {here}; {there}.", chip=name, here=told(asked),
+               there=told(2 * asked))  # fmt: skip
+
+
 def noted(answer: Answer, *, bound: bool) -> list[str]:
     """What to know beside the answer."""
     left = sum(one.kind in ("price", "power") for one in answer.obstacles)
+    told = answer.uncalibrated.intersection(answer.served)
     return [
         say("At the bound every step takes the least that it can: links and losses cost nothing.")
         if bound
@@ -231,6 +305,13 @@ def noted(answer: Answer, *, bound: bool) -> list[str]:
             marked("{n} chips would keep the limits, but have no published price or power."),
         )
         if left
+        else "",
+        text.plural(
+            len(told),
+            marked("† {n} chip of a kind that nobody measured: timed by operators, at least."),
+            marked("† {n} chips of kinds that nobody measured: timed by operators, at least."),
+        )
+        if told
         else "",
     ]
 
