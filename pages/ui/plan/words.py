@@ -225,21 +225,14 @@ def chip(answer: Answer, one: Chip, letters: int = 60) -> str:
 
 
 def apart(answer: Answer, best: Candidate) -> str:
-    """That the best is on a chip without measurements, and the best on one that has them."""
-    own = best.scenario.chip
-    if own.id not in answer.uncalibrated:
-        return ""
+    """The best on a chip that was measured, where the best of all is on one that was not."""
     others = [id for id in answer.served if id not in answer.uncalibrated]
-    told = say(
-        "Nobody measured chips like {chip}: its times are those of operators, at least.",
-        chip=text.plain(own.name),
-    )
-    if not others:
-        return told
+    if best.scenario.chip.id not in answer.uncalibrated or not others:
+        return ""
     first = answer.of_chips(answer.served.index(others[0]) + 1)[others[0]]
-    return text.sentences(
-        told, say("Of measured chips the best is {plan}, {price}.", plan=machines(first),
-                  price=prices(first))
+    return say(
+        "Of chips that are calibrated the best is {plan}, {price}.",
+        plan=machines(first), price=prices(first),
     )  # fmt: skip
 
 
@@ -308,8 +301,8 @@ def noted(answer: Answer, *, bound: bool) -> list[str]:
         else "",
         text.plural(
             len(told),
-            marked("† {n} chip of a kind that nobody measured: timed by operators, at least."),
-            marked("† {n} chips of kinds that nobody measured: timed by operators, at least."),
+            marked("† {n} chip without enough measurements of its kind: timed by operators."),
+            marked("† {n} chips without enough measurements of their kind: timed by operators."),
         )
         if told
         else "",
