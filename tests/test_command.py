@@ -34,6 +34,21 @@ def test_what_a_link_got_wrong_is_said(given: str, capsys: pytest.CaptureFixture
     assert "is used." in capsys.readouterr().err
 
 
+def test_a_plan_is_the_page_s(capsys: pytest.CaptureFixture[str]) -> None:
+    chat = "model=qwen3-32b&p=1000&g=100&qps=5&tl=2&tt=40&len=constant&on=amd&u=0.9"
+    assert command.main(["--plan", "--json", chat]) == 0
+    best = json.loads(capsys.readouterr().out)["plans"][0]
+    assert (best["chip"], best["kv"]) == ("mi300x", "bf16")
+    assert best["usd_per_hour"] == pytest.approx(best["chips"] * 1.85)
+    assert best["tpot"] < 0.04 and best["requests_per_second"] >= 5
+    assert command.main(["--plan", chat]) == 0
+    first = capsys.readouterr().out.splitlines()[1].split()
+    assert first[:2] == ["mi300x", f"{best['replicas']}x{best['chips_per_replica']}"]
+    assert command.main(["--plan", chat + "&tt=1"]) == 2  # the key twice
+    assert command.main(["--plan", chat.replace("tt=40", "tt=1&f=operators")]) == 1
+    assert "in the way" in capsys.readouterr().out
+
+
 def test_an_unknown_figure_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--only", "speed", ""]) == 2
     assert "speed" in capsys.readouterr().err
