@@ -161,9 +161,16 @@ class Network:
         return np.where(chips > self.fabric.reach, self.scale_out, self.one_way)
 
 
+# Axes of groups that are of one chip each: chips, layouts, batches.
+_PLACED = 3
+
+
 @dataclass(frozen=True)
 class Networks(Network):
-    """The links of several kinds of chips, along a first axis of all that comes out."""
+    """The links of several kinds of chips, along a first axis of all that comes out.
+
+    Groups with three axes have that one already: each is of the chip at its place.
+    """
 
     each: tuple[Network, ...] = ()
 
@@ -181,6 +188,9 @@ class Networks(Network):
             np.array([figure(one) for one in self.each])[:, None]
             for figure in (attrgetter("scale_out"), attrgetter("one_way"))
         )
+        if chips.ndim == _PLACED:
+            reach, far, near = reach[..., None], far[..., None], near[..., None]
+            return np.where(chips > reach, far, near)
         sent = np.where(chips.ravel() > reach, far, near)
         return sent.reshape(-1, *chips.shape)
 
@@ -190,7 +200,10 @@ class Networks(Network):
         """Figures of each network for groups of each size, found once for each."""
         distinct, where = np.unique(sizes, return_inverse=True)
         table: Array = figures(self.each, tuple(distinct.tolist()))
-        return table[..., where].reshape(*table.shape[:-1], *sizes.shape)
+        where = where.reshape(sizes.shape)
+        if sizes.ndim == _PLACED:
+            return np.asarray(table[:, np.arange(len(self.each))[:, None, None], where])
+        return np.asarray(table[..., where])
 
 
 @lru_cache(maxsize=64)

@@ -44,26 +44,29 @@ class Grid:
         """Of some chips; `rows` are the best plans, best first, where they are known better."""
         had = [space.counts(space.chips[chip]) for chip in chips]
         sizes = tuple(sorted({*(size for each in had for size in each)}))
-        place = table.chip * 2**20 + table.size.astype(np.int64)
-        known, cell = np.unique(place, return_inverse=True)
-        least = obstacles.least_times(table, ask, cell, len(known))
-        order = table.ordered(ask, table.kept(ask) & np.isin(table.chip, chips))
-        _, first = np.unique(place[order], return_index=True)
+        ours = np.isin(np.arange(len(space.chips)), chips)[table.chip]
+        order = table.ordered(ask, table.kept(ask) & ours)
+        _, first = np.unique(_place(table, order), return_index=True)
         plans = table.plans(order[first], ask)
-        best: dict[int, Candidate] = dict(zip(place[order[first]].tolist(), plans, strict=True))
+        served = _place(table, order[first])
+        best: dict[int, Candidate] = dict(zip(served.tolist(), plans, strict=True))
+        at = np.flatnonzero(ours)
+        at = at[~np.isin(_place(table, at), served)]
+        known, cell = np.unique(_place(table, at), return_inverse=True)
+        least = obstacles.least_times(table, ask, at, cell, len(known))
         index_of = {space.chips[chip].id: chip for chip in chips}
         for row in reversed(rows):
             s = row.scenario
             if s.chip.id in index_of:
                 best[index_of[s.chip.id] * 2**20 + s.n_chips] = row
-        at = {value: index for index, value in enumerate(known.tolist())}
+        timed = {value: index for index, value in enumerate(known.tolist())}
 
         def one(chip: int, size: int) -> Candidate | str:
             id = chip * 2**20 + size
             if id in best:
                 return best[id]
-            if id in at:
-                tpot, ttft, within = (float(values[at[id]]) for values in least[:3])
+            if id in timed:
+                tpot, ttft, within = (float(values[timed[id]]) for values in least[:3])
                 return obstacles.kind_of(ask, tpot, ttft, within)
             return "memory" if _holds(table, space.chips[chip].id, size) else "weights"
 
@@ -76,6 +79,11 @@ class Grid:
             for row in cells
         ]
         return cls(chips, sizes, np.array(usd, dtype=float).reshape(len(chips), -1), cells)
+
+
+def _place(table: Table, at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One number for a chip and chips of a replica."""
+    return np.asarray(table.chip[at] * 2**20 + table.size[at].astype(np.int64))
 
 
 def _holds(table: Table, id: str, size: int) -> bool:

@@ -77,8 +77,8 @@ def _above(time: float) -> float:
     return math.ceil(time / digit) * digit
 
 
-def of(table: Table, ask: Ask, space: Space, served: set[str]) -> tuple[Obstacle, ...]:
-    """Of every chip that is not `served`, what stands in its way."""
+def of(table: Table, ask: Ask, space: Space, served: set[int]) -> tuple[Obstacle, ...]:
+    """Of every chip that is not `served`, by index, what stands in its way."""
     holds: dict[str, bool] = {}
     times: dict[str, bool] = {}
     for one in table.surveys:
@@ -87,10 +87,12 @@ def of(table: Table, ask: Ask, space: Space, served: set[str]) -> tuple[Obstacle
             holds[chip.id] = holds.get(chip.id, False) or bool(fits.any())
             timed = bool(np.isfinite(one.readers.reading[index][fits]).any())
             times[chip.id] = times.get(chip.id, False) or timed
-    least = least_times(table, ask, table.chip, len(space.chips))
+    unserved = np.array([index not in served for index in range(len(space.chips))])
+    at = np.flatnonzero(unserved[table.chip])
+    least = least_times(table, ask, at, table.chip[at], len(space.chips))
     found = []
     for index, chip in enumerate(space.chips):
-        if chip.id in served:
+        if index in served:
             continue
         tpot, ttft, *joint = (float(values[index]) for values in least)
         if not holds[chip.id]:
@@ -116,25 +118,27 @@ def kind_of(ask: Ask, tpot: float, ttft: float, within: float) -> str:
     return "power" if ask.objective == "energy" else "price"
 
 
-def least_times(table: Table, ask: Ask, place: np.ndarray, places: int) -> tuple[np.ndarray, ...]:
-    """The least by place of each replica.
+def least_times(
+    table: Table, ask: Ask, at: np.ndarray, place: np.ndarray, places: int
+) -> tuple[np.ndarray, ...]:
+    """The least of some replicas, by the place of each.
 
     Either time alone, either while all else is kept, and both as times of their limits.
     """
     c = table.columns
-    kept = table.kept(ask)
-    usable = np.isfinite(c.ttft) & (c.used <= ask.most_used) & np.isfinite(table.chips)
-    both = np.maximum(c.tpot / ask.tpot, c.ttft / ask.ttft)
+    tpot, ttft = c.tpot[at], c.ttft[at]
+    usable = np.isfinite(ttft) & (c.used[at] <= ask.most_used) & np.isfinite(table.chips[at])
+    kept = usable & (ttft <= ask.ttft)
 
-    def least(values: np.ndarray, among: np.ndarray) -> np.ndarray:
+    def least(values: np.ndarray, among: np.ndarray | slice = slice(None)) -> np.ndarray:
         found = np.full(places, np.inf)
         np.minimum.at(found, place[among], values[among])
         return found
 
     return (
-        least(c.tpot, np.full(len(c), True)),
-        least(c.ttft, np.isfinite(c.ttft)),
-        least(c.tpot, kept),
-        least(c.ttft, usable & (c.tpot <= ask.tpot)),
-        least(both, usable),
+        least(tpot),
+        least(ttft, np.isfinite(ttft)),
+        least(tpot, kept),
+        least(ttft, usable & (tpot <= ask.tpot)),
+        least(np.maximum(tpot / ask.tpot, ttft / ask.ttft), usable),
     )

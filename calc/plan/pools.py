@@ -16,8 +16,8 @@ from calc.scenario import Scenario
 
 Array = NDArray[np.float64]
 
-# A pool is not grown beyond so many times the fewest that can read at all.
-_GROWTH = 64
+# Replicas beyond the fewest that can read at all, looked at in turn.
+_GROWTH = (np.arange(3), np.arange(3, 64))
 
 
 @dataclass(frozen=True)
@@ -82,18 +82,25 @@ def pool(found: Readers, ask: Ask) -> Pool:
     work = ask.needed * found.reading / found.lanes
     least = np.maximum(np.ceil(work / ask.most_used - 1e-9), np.ceil(ask.needed * found.sending))
     least = np.maximum(least, 1.0)
-    # The wait falls as replicas are added: the first that keeps the limit is the fewest.
-    tried = np.asarray(least[..., None] + np.arange(_GROWTH), dtype=np.float64)
-    used = np.asarray(work[..., None] / tried)
-    mean = waits.wait(used, found.reading[..., None], ask.scatter, tried * found.lanes[..., None])
-    ttft = waits.first_token(ask, used, mean, found.reading[..., None], 0.0)
-    kept = ttft <= ask.ttft
-    first = np.argmax(kept, axis=-1)[..., None]
-    fewest: list[Array] = [
-        np.take_along_axis(every, first, -1)[..., 0] for every in (tried, used, ttft)
-    ]
-    works = kept.any(axis=-1) & found.holds
-    return Pool(np.where(works, fewest[0], np.inf), *fewest[1:])
+    replicas = np.full(least.shape, np.inf)
+    used, ttft = replicas.copy(), replicas.copy()
+    # The wait falls as replicas are added: the first that keeps the limit is the fewest. Few
+    # kinds of replica need more than a few more.
+    able = np.broadcast_to(found.holds & (found.reading <= ask.ttft), least.shape)
+    lanes = np.broadcast_to(found.lanes, least.shape)
+    for more in _GROWTH:
+        at = np.nonzero(able & np.isinf(replicas))
+        tried = least[at][:, None] + more
+        own = found.reading[at][:, None]
+        busy = work[at][:, None] / tried
+        mean = waits.wait(busy, own, ask.scatter, tried * lanes[at][:, None])
+        first = waits.first_token(ask, busy, mean, own, 0.0)
+        kept = first <= ask.ttft
+        fewest = np.argmax(kept, axis=-1)[:, None]
+        works = kept.any(axis=-1)
+        for whole, every in ((replicas, tried), (used, busy), (ttft, first)):
+            whole[at] = np.where(works, np.take_along_axis(every, fewest, -1)[:, 0], np.inf)
+    return Pool(replicas, used, ttft)
 
 
 def decoders(scenario: Scenario, layout: Layout, batch: ArrayLike, ask: Ask) -> Steady:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc.chip import Chip
-from calc.plan import obstacles, pools, replica
+from calc.plan import obstacles, replica
+from calc.plan import pools as readers
 from calc.plan.ask import ARRANGEMENTS, Ask, Space
 from calc.plan.candidate import Candidate, Prefill
 from calc.plan.curve import Curve
@@ -19,14 +19,13 @@ from calc.plan.grid import Grid
 from calc.plan.obstacles import Obstacle
 from calc.plan.pool_sizes import PoolSizes
 from calc.plan.pools import Pool
-from calc.plan.survey import DISAGGREGATED, Columns, Survey, survey
+from calc.plan.survey import DISAGGREGATED, Columns, Ground, Survey, survey
 from calc.scenario import Scenario, class_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SHOWN = 20
-_REFINED = 8  # more would take longer than all else when a limit moves
 _WHOLE = 1e-9  # replicas that rounding alone would add
 
 
@@ -129,39 +128,67 @@ class Table:
 
     Parameters
     ----------
-    surveys : tuple of Survey
+    ground : Ground
         What it is drawn from.
     pools : tuple of Pools
         Of each survey, the prefill pool of each chip.
     columns : Columns
-        All of them; `tpot` and `ttft` are those of the whole plan.
-    survey, chip : array
-        Indices of the survey, and of the chip in `Space.chips`.
-    size, replicas, chips : array
-        Chips of a replica, replicas, and chips in all, those that read prompts included.
-    usd, watts : array
-        Price and power of all of them [USD/hour, W]; nan where unpublished.
+        All of them; `tpot`, `ttft` and `used` are those of the whole plan.
+    replicas, chips : array
+        Replicas, and chips in all, those that read prompts included.
+    price, power : array
+        Of an hour of one chip and at its power, by chip of the space [USD/hour, W]; nan where
+        unpublished.
     """
 
-    surveys: tuple[Survey, ...]
+    ground: Ground
     pools: tuple[Pools, ...]
     columns: Columns
-    survey: Indices
-    chip: Indices
-    size: Array
     replicas: Array
     chips: Array
-    usd: Array
-    watts: Array
+    price: Array
+    power: Array
+
+    @property
+    def surveys(self) -> tuple[Survey, ...]:
+        """What chips do, by those that are timed alike."""
+        return self.ground.surveys
+
+    @property
+    def survey(self) -> Indices:
+        """Index of the survey of each."""
+        return self.ground.survey
+
+    @property
+    def chip(self) -> Indices:
+        """Index of the chip of each in `Space.chips`."""
+        return self.ground.chip
+
+    @property
+    def size(self) -> Array:
+        """Chips of a replica."""
+        return self.ground.size
+
+    @cached_property
+    def usd(self) -> Array:
+        """Price of all chips of each plan [USD/hour]; nan where unpublished."""
+        return np.asarray(self.chips * self.price[self.chip])
+
+    @cached_property
+    def watts(self) -> Array:
+        """Power of all chips of each plan [W]; nan where unpublished."""
+        return np.asarray(self.chips * self.power[self.chip])
 
     def objective(self, ask: Ask) -> Array:
         """What is to be least; nan where it is unknown."""
-        return {
-            "usd": self.usd,
-            "chips": self.chips,
-            "energy": self.watts,
-            "fastest": self.columns.tpot,
-        }[ask.objective]
+        match ask.objective:
+            case "usd":
+                return self.usd
+            case "chips":
+                return self.chips
+            case "energy":
+                return self.watts
+        return self.columns.tpot
 
     def kept(self, ask: Ask) -> NDArray[np.bool_]:
         """Whether all but the limit on time per token is kept."""
@@ -175,12 +202,15 @@ class Table:
 
         Equals are told apart by chips, chips of a replica, time per token, budget.
         """
-        aim, c = self.objective(ask), self.columns
+        aim, c, group = self.objective(ask), self.columns, self.ground.group
         at = np.flatnonzero(among & (c.tpot <= ask.tpot) & np.isfinite(aim))
+        # The least of each group first: few are left to be told apart.
+        least = np.full(int(group.max(initial=-1)) + 1, np.inf)
+        np.minimum.at(least, group[at], aim[at])
+        at = at[aim[at] == least[group[at]]]
         keys = (c.budget, c.tpot, self.size, self.chips, aim)
         at = at[np.lexsort([key[at] for key in keys])]
-        group = (self.chip[at] * len(ARRANGEMENTS) + c.arrangement[at]) * 2**20 + self.size[at]
-        return at[np.sort(np.unique(group, return_index=True)[1])]
+        return np.asarray(at[np.sort(np.unique(group[at], return_index=True)[1])])
 
     def plans(self, chosen: Indices, ask: Ask) -> tuple[Candidate, ...]:
         """Some of them as plans."""
@@ -241,7 +271,7 @@ class Pools:
     @classmethod
     def of(cls, found: Survey, ask: Ask) -> Pools:
         """Fewest chips, then fewest of a replica, then the shortest wait."""
-        each: Pool = pools.pool(found.readers, ask)
+        each: Pool = readers.pool(found.readers, ask)
         size = np.broadcast_to(found.layout.chips, each.replicas.shape)
         chips = (each.replicas + ask.spare) * size
         ways = np.lexsort([each.ttft, size, chips], axis=-1)[:, :1]
@@ -259,7 +289,7 @@ def search(
     scenario: Scenario,
     ask: Ask,
     space: Space,
-    surveys: Sequence[Survey] | None = None,
+    ground: Ground | None = None,
     refine: bool = True,
 ) -> Answer:
     """The best plans, best first, and why other chips offer none.
@@ -271,32 +301,32 @@ def search(
         lengths come from `space` and `ask`.
     ask, space : Ask, Space
         What to keep, and among what to look.
-    surveys : sequence of Survey, optional
+    ground : Ground, optional
         What `survey_all` gave for the same scenario, space, lengths and percentile.
     refine : bool
         Whether batches between those of the grid are tried for what is shown.
     """
-    found = tuple(survey_all(scenario, ask, space) if surveys is None else surveys)
-    table = _table(found, ask, space)
+    found = survey_all(scenario, ask, space) if ground is None else ground
+    pools = tuple(Pools.of(one, ask) for one in found.surveys)
+    table = _counted(found, pools, ask, space)
     order = table.ordered(ask, table.kept(ask))
     firsts = order[np.sort(np.unique(table.chip[order], return_index=True)[1])]
     shown = order[:SHOWN]
     if refine and shown.size:
-        fine = _refined(table, shown, ask, space)
+        fine = _counted(found.refined(shown, space, ask), pools, ask, space)
         rows = fine.plans(fine.ordered(ask, fine.kept(ask)), ask)
     else:
         rows = table.plans(shown, ask)
-    served = {space.chips[chip].id for chip in table.chip[firsts].tolist()}
-    tried = sum(len(one.columns) for one in found)
+    served = set(table.chip[firsts].tolist())
     return Answer(
-        ask, space, rows, tuple(firsts.tolist()), obstacles.of(table, ask, space, served), tried,
-        table,
+        ask, space, rows, tuple(firsts.tolist()), obstacles.of(table, ask, space, served),
+        len(found.columns), table,
     )  # fmt: skip
 
 
-def survey_all(scenario: Scenario, ask: Ask, space: Space) -> list[Survey]:
+def survey_all(scenario: Scenario, ask: Ask, space: Space) -> Ground:
     """What all chips can do in all formats: it depends on neither rate, limits nor prices."""
-    found: list[Survey] = []
+    found: list[tuple[Survey, Columns]] = []
     for formats in space.formats:
         for resolved, rated in formats.by_rate(space.chips).items():
             # At fidelity calibrated each class of chips has constants of its own.
@@ -305,60 +335,30 @@ def survey_all(scenario: Scenario, ask: Ask, space: Space) -> list[Survey]:
                 found_class = class_of(chip, scenario.fidelity, scenario.engine)
                 alike.setdefault(found_class.id if found_class else "", []).append(chip)
             found += [survey(scenario, chips, resolved, space, ask) for chips in alike.values()]
-    return found
+    return Ground.of(found, space.chips)
 
 
-def _table(surveys: tuple[Survey, ...], ask: Ask, space: Space) -> Table:
-    prefills = tuple(Pools.of(one, ask) for one in surveys)
-    return _counted(surveys, prefills, [one.columns for one in surveys], ask, space)
+def _counted(ground: Ground, pools: tuple[Pools, ...], ask: Ask, space: Space) -> Table:
+    """How many replicas of each column it takes, and of how many chips."""
+    c, two = ground.columns, slice(ground.one_pool, None)
+    first = np.cumsum([0, *(len(pool.layout) for pool in pools)])[:-1]
+    pool = first[ground.survey[two]] + c.chip[two]
 
+    def of_pools(name: str) -> Array:
+        return np.asarray(np.concatenate([getattr(one, name) for one in pools])[pool])
 
-def _counted(
-    surveys: tuple[Survey, ...],
-    prefills: tuple[Pools, ...],
-    columns: Sequence[Columns],
-    ask: Ask,
-    space: Space,
-) -> Table:
-    """How many replicas of each column it takes, and what all together cost."""
-    place = {chip.id: index for index, chip in enumerate(space.chips)}
-    parts = []
-    for index, (one, prefill, c) in enumerate(zip(surveys, prefills, columns, strict=True)):
-        two = c.arrangement == DISAGGREGATED
-        ours = np.array([place[chip.id] for chip in one.chips], dtype=np.int64)
-        c = replace(
-            c,
-            ttft=np.where(two, prefill.ttft[c.chip], c.ttft),
-            tpot=np.where(two, c.tpot + prefill.exposed[c.chip] / ask.steps, c.tpot),
-            used=np.where(two, prefill.used[c.chip], c.used),
-        )
-        size = one.layout.chips[c.layout]
-        replicas = np.ceil(ask.needed / c.rate - _WHOLE) + ask.spare
-        chips = replicas * size + np.where(two, prefill.chips[c.chip], 0.0)
-        parts.append((c, np.full(len(c), index), ours[c.chip], size, replicas, chips))
-    joined = Columns.joined([part[0] for part in parts])
-    where, chip, size, replicas, chips = (
-        np.concatenate([part[i] for part in parts]) for i in range(1, 6)
-    )
-    usd = np.array([_price(one) for one in space.chips])
-    watts = np.array([one.power for one in space.chips])
+    ttft, tpot, used = c.ttft.copy(), c.tpot.copy(), c.used.copy()
+    ttft[two], used[two] = of_pools("ttft"), of_pools("used")
+    tpot[two] += of_pools("exposed") / ask.steps
+    replicas = np.ceil(ask.needed / c.rate - _WHOLE) + ask.spare
+    chips = replicas * ground.size
+    chips[two] += of_pools("chips")
     return Table(
-        surveys, prefills, joined, where, chip, size, replicas, chips,
-        chips * usd[chip], chips * watts[chip],
+        ground, pools, replace(c, ttft=ttft, tpot=tpot, used=used), replicas, chips,
+        np.array([_price(one) for one in space.chips]),
+        np.array([one.power for one in space.chips]),
     )  # fmt: skip
 
 
 def _price(chip: Chip) -> float:
     return chip.price.usd_per_hour if chip.price else math.nan
-
-
-def _refined(table: Table, shown: Indices, ask: Ask, space: Space) -> Table:
-    """What is shown, and the batches close around the first of it."""
-    first = np.cumsum([0, *(len(one.columns) for one in table.surveys)])
-    columns = []
-    for index, one in enumerate(table.surveys):
-        mine, close = (
-            at[table.survey[at] == index] - first[index] for at in (shown, shown[:_REFINED])
-        )
-        columns.append(Columns.joined([one.columns.where(mine), one.around(close, space, ask)]))
-    return _counted(table.surveys, table.pools, columns, ask, space)

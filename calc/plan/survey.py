@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ class Columns:
     def __len__(self) -> int:
         return len(self.batch)
 
-    def where(self, chosen: NDArray[np.bool_] | Indices) -> Columns:
+    def where(self, chosen: NDArray[np.bool_] | Indices | slice) -> Columns:
         """Some of them."""
         return Columns(*(getattr(self, one.name)[chosen] for one in fields(self)))
 
@@ -74,8 +75,6 @@ class Survey:
         Layouts of any number of chips.
     holds : array
         Whether the weights fit, and so many chips can be had, by chip and layout.
-    columns : Columns
-        Replicas that memory holds, one pool or the decoding one of two.
     readers : Readers
         Prefill replicas by chip and layout.
     """
@@ -83,7 +82,6 @@ class Survey:
     scenario: Scenario
     layout: Layout
     holds: NDArray[np.bool_]
-    columns: Columns
     readers: Readers
 
     @property
@@ -102,26 +100,101 @@ class Survey:
             attention_dp=dp, expert_parallel=ep, pipeline=pp, batch=int(batch),
         )  # fmt: skip
 
-    def around(self, chosen: Indices, space: Space, ask: Ask) -> Columns:
+    def around(self, chosen: Columns, space: Space, ask: Ask) -> Columns:
         """Some of its columns on a grid of whole batches close around each."""
         parts = []
-        for at in chosen.tolist():
-            one = self.columns.where(np.array([at]))
-            chip, layout = int(one.chip[0]), int(one.layout[0])
-            s = replace(self.scenario, chip=ChipArray.of([self.chips[chip]]))
-            width = _picked(self.layout, one.layout)
-            fine = _near(float(one.batch[0]), space.batches)
-            holds = np.ones((1, 1), dtype=bool)
-            found = _columns(s, width, holds, int(one.arrangement[0]), fine, one.budget, ask)
-            here = np.ones(len(found), dtype=np.int64)
-            parts.append(replace(found, chip=chip * here, layout=layout * here))
+        for kind in np.unique(chosen.arrangement).tolist():
+            some = chosen.where(chosen.arrangement == kind)
+            # Each stands for itself: its chip, its layout and its batches, along the first axis.
+            s = replace(
+                self.scenario, chip=ChipArray.of([self.chips[chip] for chip in some.chip.tolist()])
+            )
+            width = _column(_column(_picked(self.layout, some.layout)))
+            batch = np.array([_near(one, space.batches) for one in some.batch.tolist()])[:, None]
+            budget = some.budget[:, None, None]
+            found = _timed(s, width, kind, batch, budget, ask)
+            works = found.holds & np.isfinite(found.tpot)
+            row, _, which = np.nonzero(works)
+            own = (some.chip[row], some.layout[row], np.full(len(row), kind))
+            values = (
+                np.broadcast_to(getattr(found, one.name), works.shape)[works]
+                for one in fields(Columns)[5:]
+            )
+            parts.append(Columns(*own, batch[row, 0, which], some.budget[row], *values))
         return Columns.joined(parts or [_EMPTY])
+
+
+@dataclass(frozen=True)
+class Ground:
+    """All that chips can do in all formats: what a search goes over.
+
+    Parameters
+    ----------
+    surveys : tuple of Survey
+        One for chips that are timed alike in the same formats.
+    columns : Columns
+        Of all surveys: replicas that memory holds, those of one pool and then those that decode.
+    survey, chip : array
+        Of each column its index in `surveys`, and that of its chip in `Space.chips`.
+    one_pool : int
+        How many columns are of one pool.
+    """
+
+    surveys: tuple[Survey, ...]
+    columns: Columns
+    survey: Indices
+    chip: Indices
+    one_pool: int
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[Survey, Columns]], chips: Sequence[Chip]) -> Ground:
+        """From surveys and their columns."""
+        place = {chip.id: index for index, chip in enumerate(chips)}
+        split = [np.searchsorted(columns.arrangement, DISAGGREGATED) for _, columns in found]
+        parts, surveys, chosen = [], [], []
+        for two in (False, True):
+            for index, (one, columns) in enumerate(found):
+                cut = split[index]
+                part = columns.where(slice(cut, None) if two else slice(None, cut))
+                ours = np.array([place[chip.id] for chip in one.chips], dtype=np.int64)
+                parts.append(part)
+                surveys.append(np.full(len(part), index))
+                chosen.append(ours[part.chip])
+        return cls(
+            tuple(one for one, _ in found), Columns.joined(parts), np.concatenate(surveys),
+            np.concatenate(chosen), int(sum(split)),
+        )  # fmt: skip
+
+    @cached_property
+    def size(self) -> Array:
+        """Chips of each replica."""
+        sizes = [one.layout.chips for one in self.surveys]
+        first = np.cumsum([0, *map(len, sizes)])[:-1]
+        return np.asarray(np.concatenate(sizes)[first[self.survey] + self.columns.layout])
+
+    @cached_property
+    def group(self) -> Indices:
+        """One number for all columns of a chip, an arrangement and a number of chips."""
+        most = int(self.size.max(initial=0)) + 1
+        kind = self.chip * len(ARRANGEMENTS) + self.columns.arrangement
+        return np.asarray(kind * most + self.size.astype(np.int64))
+
+    def refined(self, at: Indices, space: Space, ask: Ask) -> Ground:
+        """Some columns, and the batches close around them."""
+        found = []
+        for index, one in enumerate(self.surveys):
+            mine = self.columns.where(at[self.survey[at] == index])
+            near = Columns.joined([mine, one.around(mine, space, ask)])
+            found.append((one, near.where(np.argsort(near.arrangement, kind="stable"))))
+        return Ground.of(found, space.chips)
 
 
 def survey(
     scenario: Scenario, chips: Sequence[Chip], formats: Formats, space: Space, ask: Ask
-) -> Survey:
+) -> tuple[Survey, Columns]:
     """Everything that chips can do in given formats; neither rate nor limits of `ask` are used.
+
+    The columns are replicas that memory holds, in the order of `ARRANGEMENTS`.
 
     Weights lie on the chips, and a step has a micro-batch for each stage.
 
@@ -153,7 +226,8 @@ def survey(
     flat = (np.broadcast_to(getattr(reads, one.name), shape)[..., 0] for one in fields(reads))
     reads = Readers(*flat)
     reads = replace(reads, holds=reads.holds & holds)
-    return Survey(s, layout, holds, Columns.joined(parts or [_EMPTY]), reads)
+    parts = [parts[kind] for kind in np.argsort([_ORDER.index(h) for h in space.arrangements])]
+    return Survey(s, layout, holds, reads), Columns.joined(parts or [_EMPTY])
 
 
 _NONE = np.zeros(0)
@@ -251,14 +325,14 @@ def _picked(layout: Layout, at: Indices) -> Layout:
 
 def _column(layout: Layout) -> Layout:
     """Layouts along the axis before that of batches."""
-    return Layout(*(getattr(layout, one.name)[:, None] for one in fields(layout)))
+    return Layout(*(getattr(layout, one.name)[..., None] for one in fields(layout)))
 
 
 def _near(batch: float, grid: Sequence[int]) -> Array:
-    """Whole batches from one point of the grid below to one above."""
+    """Whole batches from one point of the grid below to one above, some of them more than once."""
     below = max((one for one in grid if one < batch), default=batch)
     above = min((one for one in grid if one > batch), default=batch)
-    return np.unique(np.round([*np.linspace(below, above, _FINE), batch]))
+    return np.round(np.array([*np.linspace(below, above, _FINE), batch]))
 
 
 _FINE = 33

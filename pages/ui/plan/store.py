@@ -6,7 +6,7 @@ What chips can do hangs on neither rate, limits nor prices.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ import streamlit as st
 
 from calc import Scenario, plan
 from calc.plan import Ask, Candidate, Proof, Space
-from calc.plan.survey import Survey
+from calc.plan.survey import Ground
 from calc.scenario import FIELDS
 from calc.serving import ServingError
 
@@ -28,7 +28,7 @@ _UNPAID: Mapping[str, Any] = {
 _KEPT = 3
 
 
-def surveys(scenario: Scenario, ask: Ask, space: Space) -> Sequence[Survey]:
+def ground(scenario: Scenario, ask: Ask, space: Space) -> Ground:
     """All that the chips of a space can do, from what is kept where that is the same."""
     plain = replace(scenario, chip=space.chips[0], n_chips=1, batch=1, context=1,
                     tpot_target=1.0, **_UNPAID)  # fmt: skip
@@ -38,12 +38,12 @@ def surveys(scenario: Scenario, ask: Ask, space: Space) -> Sequence[Survey]:
         repr(replace(chip, price=None, other_prices=(), power=0.0)) for chip in space.chips
     )
     of = (repr(plain), asked, chips, repr(replace(space, chips=space.chips[:1])))
-    found: Sequence[Survey] = _surveys(str(hash(of)) + repr(of[1]), scenario, ask, space)
+    found: Ground = _ground(str(hash(of)) + repr(of[1]), scenario, ask, space)
     return found
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)
-def _surveys(of: str, _scenario: Scenario, _ask: Ask, _space: Space) -> Sequence[Survey]:
+def _ground(of: str, _scenario: Scenario, _ask: Ask, _space: Space) -> Ground:
     return plan.survey_all(_scenario, _ask, _space)
 
 

@@ -50,7 +50,7 @@ class PlanView(View):
     def _searched(self, scenario: Scenario, *, refine: bool = True) -> Answer:
         ask = asked.ask(self.values, scenario)
         space = asked.space(self.values, scenario, self.catalogues)
-        return plan.search(scenario, ask, space, store.surveys(scenario, ask, space), refine)
+        return plan.search(scenario, ask, space, store.ground(scenario, ask, space), refine)
 
     @cached_property
     def at_bound(self) -> Candidate | None:
