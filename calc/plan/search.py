@@ -42,7 +42,7 @@ class Answer:
     obstacles : tuple of Obstacle
         Of each other chip, what keeps it from it.
     tried : int
-        Replicas that were timed.
+        Replicas that were looked at: those that memory holds, and that no other outdoes in all.
     """
 
     ask: Ask

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -258,6 +259,15 @@ def _columns(
             continue
         found = _timed(s, tried, kind, batch, budget, ask)
         works = found.holds & np.isfinite(found.tpot) & holds[:, at, None]
+        # Less is better of each; of a pool that decodes the other one says the rest.
+        figures = [-found.rate, found.tpot, found.ttft, found.used]
+        figures = [
+            np.broadcast_to(one, works.shape)
+            for one in (figures[:2] if kind == DISAGGREGATED else figures)
+        ]
+        works = _undone_by_layouts(figures, tried.chips[:, 0], works)
+        if kind == CHUNKED:
+            works = _undone_by_budgets(figures, batch, works)
         chip, where, which = np.nonzero(works)
         values = (
             np.broadcast_to(getattr(found, one.name), works.shape)[works]
@@ -267,6 +277,49 @@ def _columns(
             Columns(chip, at[where], np.full(len(chip), kind), batch[which], budget[which], *values)
         )
     return Columns.joined(parts or [_EMPTY])
+
+
+def _undone_by_layouts(
+    figures: Sequence[Array], size: Array, works: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Those that work and that the quickest layout of as many chips does not outdo in all.
+
+    At the same batch and budget: whatever is asked, the quickest is as good.
+    """
+    left = works.copy()
+    _, first = np.unique(size, return_index=True)
+    for start, end in itertools.pairwise([*np.sort(first).tolist(), len(size)]):
+        if end - start < 2:
+            continue
+        here = (slice(None), slice(start, end))
+        quickest = np.argmin(np.where(works[here], figures[1][here], np.inf), axis=1)[:, None]
+        outdone = works[here].copy()
+        for figure in figures:
+            outdone &= np.take_along_axis(figure[here], quickest, 1) <= figure[here]
+        np.put_along_axis(outdone, quickest, False, axis=1)
+        left[here] &= ~outdone
+    return left
+
+
+def _undone_by_budgets(
+    figures: Sequence[Array], batch: Array, works: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Those that work and that no other budget outdoes in all at the same batch.
+
+    Of equals the smaller budget stays. Budgets of a batch are neighbours, the least first.
+    """
+    left = works.copy()
+    for apart in range(1, int(np.unique(batch, return_counts=True)[1].max(initial=1))):
+        same = batch[:-apart] == batch[apart:]
+        smaller = works[..., :-apart] & works[..., apart:] & same
+        larger = smaller.copy()
+        for figure in figures:
+            one, other = figure[..., :-apart], figure[..., apart:]
+            smaller &= one <= other
+            larger &= one >= other
+        left[..., apart:] &= ~smaller
+        left[..., :-apart] &= ~(larger & ~smaller)
+    return left
 
 
 def _pairs(
