@@ -39,8 +39,6 @@ class Answer:
         The best of each chip, arrangement and number of chips of a replica, best first.
     firsts : tuple of int
         The best of each chip that keeps the limits, best first, as entries of `table`.
-    obstacles : tuple of Obstacle
-        Of each other chip, what keeps it from it.
     tried : int
         Replicas that were looked at: those that memory holds, and that no other outdoes in all.
     """
@@ -49,7 +47,6 @@ class Answer:
     space: Space
     rows: tuple[Candidate, ...]
     firsts: tuple[int, ...]
-    obstacles: tuple[Obstacle, ...]
     tried: int
     table: Table
 
@@ -77,6 +74,12 @@ class Answer:
             id = self.space.chips[self.table.chip[at]].id
             found[id] = known.get(id) or self.table.plans(np.array([at]), self.ask)[0]
         return found
+
+    @cached_property
+    def obstacles(self) -> tuple[Obstacle, ...]:
+        """Of each chip that keeps no limits, what keeps it from it."""
+        served = {int(self.table.chip[at]) for at in self.firsts}
+        return obstacles.of(self.table, self.ask, self.space, served)
 
     @property
     def served(self) -> tuple[str, ...]:
@@ -291,6 +294,7 @@ def search(
     space: Space,
     ground: Ground | None = None,
     refine: bool = True,
+    most: int = SHOWN,
 ) -> Answer:
     """The best plans, best first, and why other chips offer none.
 
@@ -305,23 +309,21 @@ def search(
         What `survey_all` gave for the same scenario, space, lengths and percentile.
     refine : bool
         Whether batches between those of the grid are tried for what is shown.
+    most : int
+        How many plans are shown.
     """
     found = survey_all(scenario, ask, space) if ground is None else ground
     pools = tuple(Pools.of(one, ask) for one in found.surveys)
     table = _counted(found, pools, ask, space)
     order = table.ordered(ask, table.kept(ask))
     firsts = order[np.sort(np.unique(table.chip[order], return_index=True)[1])]
-    shown = order[:SHOWN]
+    shown = order[:most]
     if refine and shown.size:
         fine = _counted(found.refined(shown, space, ask), pools, ask, space)
         rows = fine.plans(fine.ordered(ask, fine.kept(ask)), ask)
     else:
         rows = table.plans(shown, ask)
-    served = set(table.chip[firsts].tolist())
-    return Answer(
-        ask, space, rows, tuple(firsts.tolist()), obstacles.of(table, ask, space, served),
-        len(found.columns), table,
-    )  # fmt: skip
+    return Answer(ask, space, rows, tuple(firsts.tolist()), len(found.columns), table)
 
 
 def survey_all(scenario: Scenario, ask: Ask, space: Space) -> Ground:

@@ -47,17 +47,17 @@ class PlanView(View):
         except plan.PlanError as error:
             return None, str(error)
 
-    def _searched(self, scenario: Scenario, *, refine: bool = True) -> Answer:
+    def _searched(self, scenario: Scenario, **how: Any) -> Answer:
         ask = asked.ask(self.values, scenario)
         space = asked.space(self.values, scenario, self.catalogues)
-        return plan.search(scenario, ask, space, store.ground(scenario, ask, space), refine)
+        return plan.search(scenario, ask, space, store.ground(scenario, ask, space), **how)
 
     @cached_property
     def at_bound(self) -> Candidate | None:
         """The best if links and losses cost nothing; none where that is what is shown."""
         if self.stated.fidelity == "bound":
             return None
-        return self._searched(replace(self.stated, fidelity="bound"), refine=False).best
+        return self._searched(replace(self.stated, fidelity="bound"), refine=False, most=1).best
 
     @property
     def answer(self) -> Answer | None:
