@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
+
+import numpy as np
 
 from calc.chip import Chip
 from calc.errors import LedgerError
 from calc.formats import NumberFormat
+from calc.plan import mix
+from calc.plan.mix import Array, Class, Part
 from calc.serving import queueing
 from calc.words import marked, say
 
@@ -66,6 +71,9 @@ class Ask:
         What is best, of `OBJECTIVES`.
     spare : bool
         Whether each pool has one replica more than it needs.
+    classes : tuple of Class
+        What requests are of, each with lengths and limits of its own; none where all are alike.
+        Then lengths and limits above are those of `Ask.mixed`.
 
     Raises
     ------
@@ -85,6 +93,20 @@ class Ask:
     most_used: float = 0.9
     objective: str = "usd"
     spare: bool = False
+    classes: tuple[Class, ...] = ()
+
+    @classmethod
+    def mixed(cls, classes: Sequence[Class], **others: Any) -> Ask:
+        """An ask for classes of requests: mean lengths of all, and the strictest of the limits."""
+        total = sum(one.share for one in classes)
+        prompt, output = (
+            sum(one.share * getattr(one, name) for one in classes) / total
+            for name in ("prompt", "output")
+        )
+        ttft, tpot = (min(getattr(one, name) for one in classes) for name in ("ttft", "tpot"))
+        return cls(
+            prompt=prompt, output=output, ttft=ttft, tpot=tpot, classes=tuple(classes), **others
+        )
 
     def __post_init__(self) -> None:
         above = {
@@ -109,25 +131,45 @@ class Ask:
         """Rate that the limits are to hold at, headroom included [1/s]."""
         return self.rate * (1 + self.headroom)
 
-    @property
-    def read(self) -> float:
-        """Tokens of a prompt that have to be read [token]."""
-        return self.prompt - self.known
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Requests that are alike: all, or those of each class; shares are 1 in sum."""
+        if not self.classes:
+            return (Part("", 1.0, self.prompt, self.output, self.known, self.ttft, self.tpot),)
+        total = sum(one.share for one in self.classes)
+        return tuple(
+            Part(
+                one.name, one.share / total, one.prompt, one.output,
+                min(self.known, one.prompt - 1.0), one.ttft, one.tpot, self.ttft / one.ttft,
+                self.tpot / one.tpot,
+            )
+            for one in self.classes
+        )  # fmt: skip
 
-    @property
+    @cached_property
     def steps(self) -> float:
-        """Decode steps of an answer: its first token comes out of the prompt."""
-        return max(self.output - 1.0, 1.0)
+        """Decode steps of an answer, on average."""
+        return mix.mean(self.parts, lambda part: part.steps)
+
+    def chunks(self, room: Array) -> Array:
+        """Steps that read a prompt, on average, with so many of its tokens in each."""
+        return mix.averaged(
+            self.parts, [part.read / np.minimum(room, part.read) for part in self.parts]
+        )
 
     @property
     def scatter(self) -> float:
-        """1 + cv², by which spread lengths lengthen waits."""
+        """1 + cv², by which spread lengths lengthen waits; of requests that are alike."""
         return 1 + self.spread**2
 
     @property
     def context(self) -> float:
         """Cached tokens of a decoding sequence, averaged over time [token] (F8.3)."""
-        return queueing.mean_context(self.prompt, self.output * self.scatter)
+        return mix.mean(
+            self.parts,
+            lambda part: part.steps / self.steps
+            * queueing.mean_context(part.prompt, part.output * self.scatter),
+        )  # fmt: skip
 
     @property
     def chance(self) -> float | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc import decode, prefill
 from calc.layout import Layout
-from calc.plan import waits
+from calc.plan import mix, waits
 from calc.plan.ask import Ask
 from calc.plan.replica import Steady, fits, groups, slots
 from calc.scenario import Scenario
@@ -27,7 +28,7 @@ class Readers:
     Attributes
     ----------
     reading : array
-        Time to read a prompt [s].
+        Time to read a prompt, on average [s].
     lanes : array
         Prompts that a replica reads at a time.
     sending : array
@@ -36,6 +37,10 @@ class Readers:
         What of it no reading hides, layer by layer: it delays the second token [s].
     holds : array
         Whether memory holds the weights and a prompt in each lane.
+    uneven : array
+        Mean square of `own` over the square of its mean.
+    own : tuple of array
+        Time to read a prompt of each part of a mix [s].
     """
 
     reading: Array
@@ -43,18 +48,36 @@ class Readers:
     sending: Array
     exposed: Array
     holds: NDArray[np.bool_]
+    uneven: Array
+    own: tuple[Array, ...]
+
+    def on(self, shape: tuple[int, ...]) -> Readers:
+        """The same with all figures of one shape but for a last axis of one."""
+
+        def flat(figure: Any) -> Any:
+            return np.broadcast_to(figure, (*shape, 1))[..., 0]
+
+        figures = {one.name: flat(getattr(self, one.name)) for one in fields(self)[:-1]}
+        return Readers(**figures, own=tuple(flat(one) for one in self.own))
 
 
 def readers(scenario: Scenario, layout: Layout, ask: Ask) -> Readers:
     """Prefill replicas of a chip (F8.8, F8.9)."""
-    s = scenario
-    reading = prefill.prompt_time(s, ask.prompt, ask.known, layout).total
+    s, parts = scenario, ask.parts
+    own = [prefill.prompt_time(s, part.prompt, part.known, layout).total for part in parts]
     lanes = groups(s, layout) * (np.ones(()) if s.fidelity == "bound" else layout.pp)
-    sending = s.model.kv_bytes(ask.prompt, s.kv_format) / (layout.chips * s.scale_out)
-    hidden = reading * (s.model.layers - 1) / s.model.layers
+    ports = layout.chips * s.scale_out
+    sent = [s.model.kv_bytes(part.prompt, s.kv_format) / ports for part in parts]
+    hidden = (s.model.layers - 1) / s.model.layers
+    # Charged to the mean answer as what it is to the part that is closest to its limit.
+    exposed = [
+        np.maximum(0.0, one - reading * hidden) * part.each_ratio * ask.steps / part.steps
+        for part, one, reading in zip(parts, sent, own, strict=True)
+    ]
     return Readers(
-        reading, np.asarray(lanes), sending, np.maximum(0.0, sending - hidden),
-        fits(s, layout, lanes, ask),
+        mix.averaged(parts, own), np.asarray(lanes), mix.averaged(parts, sent),
+        mix.strictest([1.0] * len(parts), exposed), fits(s, layout, lanes, ask),
+        np.asarray(mix.squared(parts, own)), tuple(own),
     )  # fmt: skip
 
 
@@ -86,15 +109,20 @@ def pool(found: Readers, ask: Ask) -> Pool:
     used, ttft = replicas.copy(), replicas.copy()
     # The wait falls as replicas are added: the first that keeps the limit is the fewest. Few
     # kinds of replica need more than a few more.
-    able = np.broadcast_to(found.holds & (found.reading <= ask.ttft), least.shape)
+    ratios = [part.first_ratio for part in ask.parts]
+    soonest = mix.strictest(ratios, found.own)
+    able = np.broadcast_to(found.holds & (soonest <= ask.ttft), least.shape)
     lanes = np.broadcast_to(found.lanes, least.shape)
     for more in _GROWTH:
         at = np.nonzero(able & np.isinf(replicas))
         tried = least[at][:, None] + more
-        own = found.reading[at][:, None]
         busy = work[at][:, None] / tried
-        mean = waits.wait(busy, own, ask.scatter, tried * lanes[at][:, None])
-        first = waits.first_token(ask, busy, mean, own, 0.0)
+        scatter = ask.scatter * found.uneven[at][:, None]
+        mean = waits.wait(busy, found.reading[at][:, None], scatter, tried * lanes[at][:, None])
+        first = mix.strictest(
+            ratios,
+            [waits.first_token(ask, busy, mean, own[at][:, None], 0.0) for own in found.own],
+        )
         kept = first <= ask.ttft
         fewest = np.argmax(kept, axis=-1)[:, None]
         works = kept.any(axis=-1)
@@ -117,7 +145,8 @@ def decoders(scenario: Scenario, layout: Layout, batch: ArrayLike, ask: Ask) -> 
         tpot = decode.step_time(s, above, ask.context, layout=layout).total
     held = np.broadcast_to(slots(decoding), step.shape)
     none = np.full(step.shape, np.nan)
+    ratio = max(part.each_ratio for part in ask.parts)
     return Steady(
-        decoding / (ask.steps * step), step, step, tpot, none, step, np.zeros(step.shape), held,
-        fits(s, layout, held, ask), none, 0.0, np.zeros(()),
+        decoding / (ask.steps * step), step, step, ratio * tpot, none, step,
+        np.zeros(step.shape), held, fits(s, layout, held, ask), none, 0.0, np.zeros(()),
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calc import decode, memory, prefill
 from calc.layout import Layout
 from calc.operators import Chunk
-from calc.plan import waits
+from calc.plan import mix, waits
 from calc.plan.ask import Ask
 from calc.scenario import Scenario
 
@@ -47,6 +47,9 @@ class Steady:
     share, waiting : array
         Share of the steps of a group that read a part of a prompt, and prompts that are found
         waiting; 0 in a pool that only decodes.
+    tpots, ttfts : tuple of array
+        `tpot` and `ttft` of each part of a mix; those above are of the part that is closest to its
+        limit, scaled to that of the plan.
     """
 
     rate: Array
@@ -61,6 +64,8 @@ class Steady:
     reading: Array
     share: Array | float
     waiting: Array
+    tpots: tuple[Array, ...] = ()
+    ttfts: tuple[Array, ...] = ()
 
 
 def steady(
@@ -95,51 +100,92 @@ def steady(
     F13.1–F13.3.
     """
     s, decoding, g = scenario, np.asarray(batch, dtype=float), groups(scenario, layout)
-    each = decoding / g
-    chunk = np.minimum(np.asarray(budget, dtype=float) - np.ceil(each), ask.read)
+    each, parts = decoding / g, ask.parts
+    room = np.asarray(budget, dtype=float) - np.ceil(each)
     # A step without room for a prompt reads none: what it takes is not asked for.
-    chunk = np.where(chunk > 0, chunk, np.nan)
-    prompt = Chunk.mean(chunk, ask.prompt, ask.known)
+    sizes = [np.where(room > 0, np.minimum(room, part.read), np.nan) for part in parts]
+    prompts = [
+        Chunk.mean(size, part.prompt, part.known) for size, part in zip(sizes, parts, strict=True)
+    ]
 
-    def steps(sequences: Array) -> tuple[Array, Array]:
+    def steps(sequences: Array) -> tuple[Array, list[Array]]:
         alone = decode.step_time(s, sequences, ask.context, layout=layout).total
-        return alone, prefill.mixed_step(s, prompt, sequences, ask.context, layout).total
+        return alone, [
+            prefill.mixed_step(s, prompt, sequences, ask.context, layout).total
+            for prompt in prompts
+        ]
 
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         step, mixed = steps(decoding + 1)
-        chunks = ask.read / chunk
-        reading, delay = chunks * mixed, chunks * (mixed - step)
-        share = each * chunks / ask.steps
-        slowed = (1 - (1 - np.minimum(share, 1.0)) ** g) * (mixed - step)
+        chunks = [part.read / size for part, size in zip(parts, sizes, strict=True)]
+        readings = [number * one for number, one in zip(chunks, mixed, strict=True)]
+        reading, number = mix.averaged(parts, readings), mix.averaged(parts, chunks)
+        delay = mix.averaged(
+            parts, [n * (one - step) for n, one in zip(chunks, mixed, strict=True)]
+        )
+        scatter = ask.scatter * mix.squared(parts, readings)
+        share = each * number / ask.steps
+        slowed = (1 - (1 - np.minimum(share, 1.0)) ** g) * (delay / number)
         flow = _settle(
-            ask, decoding, g, reading,
+            ask, decoding, g, reading, scatter,
             lambda rate, waiting: step + slowed + waiting * delay / ask.steps, share,
         )  # fmt: skip
-        tpot = flow.tpot
+        means = _each_mean(ask, flow, delay)
+        tpot = means
         if ask.chance:
             above = decoding + 1 + ask.deviations * np.sqrt(2 * decoding / 3)
             # At the median a request meets the mean step: nothing to time anew.
-            quick, slow = steps(above) if ask.deviations else (step, mixed)
-            read = waits.most_read(ask, each, flow.waiting, flow.rate * delay / g)
-            meets = np.minimum(read * chunks / ask.steps, 1.0)
-            tpot = quick + (1 - (1 - meets) ** g) * (slow - quick)
-        ttft = waits.first_token(
-            ask, flow.used, waits.wait(flow.used, reading, ask.scatter),
-            np.ceil(chunks) * mixed, step,
-        )  # fmt: skip
+            quick, slows = steps(above) if ask.deviations else (step, mixed)
+            slow = (
+                mix.averaged(parts, [n * one for n, one in zip(chunks, slows, strict=True)])
+                / number
+            )
+            tpot = []
+            for part in parts:
+                there = each * part.steps / ask.steps
+                read = waits.most_read(ask, there, flow.waiting, flow.rate * delay / g)
+                meets = np.minimum(read * number / part.steps, 1.0)
+                tpot.append(quick + (1 - (1 - meets) ** g) * (slow - quick))
+        wait = waits.wait(flow.used, reading, scatter)
+        ttft = [
+            waits.first_token(ask, flow.used, wait, np.ceil(n) * one, step)
+            for n, one in zip(chunks, mixed, strict=True)
+        ]
         held = slots(decoding + flow.rate * reading)
         enough = np.asarray(budget) >= np.ceil(held / g)
+    longest = np.maximum.reduce(mixed) if len(mixed) > 1 else mixed[0]
     return Steady(
-        flow.rate, step, mixed, tpot, ttft, flow.tpot, flow.used, held,
+        flow.rate, step, longest, *_strictest(ask, tpot, ttft), flow.tpot, flow.used, held,
         enough & (share < 1) & fits(s, layout, held, ask), reading, share, flow.waiting,
+        tuple(tpot), tuple(ttft),
     )  # fmt: skip
+
+
+def _each_mean(ask: Ask, flow: _Flow, delay: Array) -> list[Array]:
+    """Mean time per token of each part: what waited delays few tokens more than many [s]."""
+    return [
+        flow.tpot
+        if len(ask.parts) == 1
+        else flow.tpot + flow.met * delay * (1 / part.steps - 1 / ask.steps)
+        for part in ask.parts
+    ]
+
+
+def _strictest(ask: Ask, tpot: Sequence[Array], ttft: Sequence[Array]) -> tuple[Array, Array]:
+    """Time per token and to the first token of the parts that are closest to their limits [s]."""
+    return (
+        mix.strictest([part.each_ratio for part in ask.parts], tpot),
+        mix.strictest([part.first_ratio for part in ask.parts], ttft),
+    )
 
 
 def whole(scenario: Scenario, layout: Layout, batch: ArrayLike, ask: Ask) -> Steady:
     """A replica that reads whole prompts between decode steps, `steady` otherwise."""
     s, decoding, g = scenario, np.asarray(batch, dtype=float), groups(scenario, layout)
-    lanes = g * (1.0 if s.fidelity == "bound" else layout.pp)
-    reading = prefill.prompt_time(s, ask.prompt, ask.known, layout).total
+    lanes, parts = g * (1.0 if s.fidelity == "bound" else layout.pp), ask.parts
+    readings = [prefill.prompt_time(s, part.prompt, part.known, layout).total for part in parts]
+    reading = mix.averaged(parts, readings)
+    scatter = ask.scatter * mix.squared(parts, readings)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         step = decode.step_time(s, decoding + 1, ask.context, layout=layout).total
 
@@ -148,34 +194,38 @@ def whole(scenario: Scenario, layout: Layout, batch: ArrayLike, ask: Ask) -> Ste
             return np.asarray(reading / np.clip(rate * (reading + step), 1.0, lanes))
 
         flow = _settle(
-            ask, decoding, lanes, reading,
+            ask, decoding, lanes, reading, scatter,
             lambda rate, waiting: step + (decoding + waiting) * delay(rate) / ask.steps,
         )  # fmt: skip
-        tpot = flow.tpot
+        tpot = _each_mean(ask, flow, delay(flow.rate))
         if ask.chance:
             above = decoding + 1 + ask.deviations * np.sqrt(2 * decoding / 3)
             quick = decode.step_time(s, above, ask.context, layout=layout).total
-            read = waits.most_read(ask, decoding, flow.waiting, flow.rate * delay(flow.rate))
-            tpot = quick + read * delay(flow.rate) / ask.steps
-        ttft = waits.first_token(
-            ask, flow.used, waits.wait(flow.used, reading, ask.scatter), step + reading, step
-        )
+            tpot = []
+            for part in parts:
+                there = decoding * part.steps / ask.steps
+                read = waits.most_read(ask, there, flow.waiting, flow.rate * delay(flow.rate))
+                tpot.append(quick + read * delay(flow.rate) / part.steps)
+        wait = waits.wait(flow.used, reading, scatter)
+        ttft = [waits.first_token(ask, flow.used, wait, step + own, step) for own in readings]
         held = slots(decoding + flow.rate * reading)
-    longest = step + reading
+    longest = step + (np.maximum.reduce(readings) if len(readings) > 1 else reading)
     return Steady(
-        flow.rate, step, longest, tpot, ttft, flow.tpot, flow.used, held,
+        flow.rate, step, longest, *_strictest(ask, tpot, ttft), flow.tpot, flow.used, held,
         (flow.used < 1) & fits(s, layout, held, ask), reading, 0.0, flow.waiting,
+        tuple(tpot), tuple(ttft),
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Flow:
-    """Mean time per token, rate, use of the reader, prompts found waiting."""
+    """Mean time per token, rate, use of the reader, prompts found waiting and those met."""
 
     tpot: Array
     rate: Array
     used: Array
     waiting: Array
+    met: Array
 
 
 def _settle(
@@ -183,6 +233,7 @@ def _settle(
     decoding: Array,
     readers: Array | float,
     reading: Array,
+    scatter: Array | float,
     tpot: Callable[[Array, Array], Array],
     share: Array | float = 0.0,
 ) -> _Flow:
@@ -191,15 +242,15 @@ def _settle(
     `tpot` gives the time per token from rate and waiting prompts; `share` of the steps read a
     part of a prompt, where prompts are read in parts.
     """
-    waiting = rate = np.zeros(())
+    waiting = met = rate = np.zeros(())
     for _ in range(_PASSES):
-        each = tpot(rate, waiting)
+        met, each = waiting, tpot(rate, waiting)
         rate = decoding / (ask.steps * each)
         used = rate * reading / readers
-        behind = used + used**2 * ask.scatter / (2 * (1 - used))
+        behind = used + used**2 * scatter / (2 * (1 - used))
         # A departing request leaves no fewer than none behind.
         waiting = behind * np.maximum(1 - share / used, 0.0)
-    return _Flow(each, rate, used, waiting)
+    return _Flow(each, rate, used, waiting, met)
 
 
 def groups(scenario: Scenario, layout: Layout) -> Array | float:

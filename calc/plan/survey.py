@@ -223,9 +223,7 @@ def survey(
         for how in space.arrangements
     ]
     reads = pools.readers(s, _column(layout), ask)
-    shape = (*holds.shape, 1)
-    flat = (np.broadcast_to(getattr(reads, one.name), shape)[..., 0] for one in fields(reads))
-    reads = Readers(*flat)
+    reads = reads.on(holds.shape)
     reads = replace(reads, holds=reads.holds & holds)
     parts = [parts[kind] for kind in np.argsort([_ORDER.index(h) for h in space.arrangements])]
     return Survey(s, layout, holds, reads), Columns.joined(parts or [_EMPTY])
@@ -332,8 +330,9 @@ def _pairs(
     batch, budget = (a.ravel() for a in np.meshgrid(batch, budgets, indexing="ij"))
     groups = float(np.max(replica.groups(s, layout)))
     each = batch / groups
-    chunk = np.minimum(budget - np.ceil(each), ask.read)
-    able = (chunk > 0) & (each * ask.read < ask.steps * chunk)
+    room = budget - np.ceil(each)
+    able = room > 0
+    able &= each * ask.chunks(np.where(able, room, np.inf)) < ask.steps
     able &= budget >= np.ceil(replica.slots(batch) / groups)
     return batch[able], budget[able]
 

@@ -12,7 +12,9 @@ from calc.plan.ask import Ask
 Array = NDArray[np.float64]
 
 
-def wait(used: Array, reading: Array, scatter: float, servers: Array | float = 1.0) -> Array:
+def wait(
+    used: Array, reading: Array, scatter: Array | float, servers: Array | float = 1.0
+) -> Array:
     """Mean wait for one of so many readers, each of them `used` for a share of its time [s].
 
     .. math:: \\bar W = \\frac{D (1 + c^2)}{2} \\frac{\\rho^{\\sqrt{2(m+1)} - 1}}{m (1 - \\rho)}

@@ -32,7 +32,7 @@ def ground(scenario: Scenario, ask: Ask, space: Space) -> Ground:
     """All that the chips of a space can do, from what is kept where that is the same."""
     plain = replace(scenario, chip=space.chips[0], n_chips=1, batch=1, context=1,
                     tpot_target=1.0, **_UNPAID)  # fmt: skip
-    asked = (ask.prompt, ask.output, ask.spread, ask.known, ask.percentile)
+    asked = (ask.prompt, ask.output, ask.spread, ask.known, ask.percentile, ask.classes)
     # Texts, since models and chips hold mappings; prices are left out.
     chips = tuple(
         repr(replace(chip, price=None, other_prices=(), power=0.0)) for chip in space.chips
