@@ -23,6 +23,7 @@ from calc.plan.ask import (
     PlanError,
     Space,
 )
+from calc.plan.by_class import ClassTimes, class_times
 from calc.plan.candidate import BINDS, Candidate, Prefill
 from calc.plan.curve import Curve
 from calc.plan.launch import ENGINES, Launch, Launches, command
@@ -43,6 +44,7 @@ __all__ = [
     "Answer",
     "Ask",
     "Candidate",
+    "ClassTimes",
     "Curve",
     "Formats",
     "Launch",
@@ -56,6 +58,7 @@ __all__ = [
     "Space",
     "Steady",
     "cheaper_from",
+    "class_times",
     "command",
     "most_served",
     "search",

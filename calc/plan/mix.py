@@ -1,4 +1,4 @@
-"""Requests that are alike, as a plan counts them: all of them, or each class of a mix."""
+"""Requests that are alike, as a plan counts them: all of them, or each class of a mix (F13.7)."""
 
 from __future__ import annotations
 

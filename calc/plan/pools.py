@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -52,7 +53,7 @@ class Readers:
     own: tuple[Array, ...]
 
     def on(self, shape: tuple[int, ...]) -> Readers:
-        """The same with all figures of one shape but for a last axis of one."""
+        """With all figures of one shape, a last axis of one left out."""
 
         def flat(figure: Any) -> Any:
             return np.broadcast_to(figure, (*shape, 1))[..., 0]
@@ -66,19 +67,32 @@ def readers(scenario: Scenario, layout: Layout, ask: Ask) -> Readers:
     s, parts = scenario, ask.parts
     own = [prefill.prompt_time(s, part.prompt, part.known, layout).total for part in parts]
     lanes = groups(s, layout) * (np.ones(()) if s.fidelity == "bound" else layout.pp)
-    ports = layout.chips * s.scale_out
-    sent = [s.model.kv_bytes(part.prompt, s.kv_format) / ports for part in parts]
-    hidden = (s.model.layers - 1) / s.model.layers
+    sent = _sent(s, layout, ask)
     # Charged to the mean answer as what it is to the part that is closest to its limit.
     exposed = [
-        np.maximum(0.0, one - reading * hidden) * part.each_ratio * ask.steps / part.steps
-        for part, one, reading in zip(parts, sent, own, strict=True)
+        one * part.each_ratio * ask.steps / part.steps
+        for part, one in zip(parts, exposures(s, layout, ask, own), strict=True)
     ]
     return Readers(
         mix.averaged(parts, own), np.asarray(lanes), mix.averaged(parts, sent),
         mix.strictest([1.0] * len(parts), exposed), fits(s, layout, lanes, ask),
         np.asarray(mix.squared(parts, own)), tuple(own),
     )  # fmt: skip
+
+
+def _sent(scenario: Scenario, layout: Layout, ask: Ask) -> list[Array]:
+    """Time to send the cache of a prompt of each part [s]."""
+    s, ports = scenario, layout.chips * scenario.scale_out
+    return [np.asarray(s.model.kv_bytes(part.prompt, s.kv_format) / ports) for part in ask.parts]
+
+
+def exposures(scenario: Scenario, layout: Layout, ask: Ask, own: Sequence[Array]) -> list[Array]:
+    """What of sending a prompt's cache no reading hides, of each part [s]."""
+    hidden = (scenario.model.layers - 1) / scenario.model.layers
+    return [
+        np.maximum(0.0, sent - reading * hidden)
+        for sent, reading in zip(_sent(scenario, layout, ask), own, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -149,4 +163,5 @@ def decoders(scenario: Scenario, layout: Layout, batch: ArrayLike, ask: Ask) -> 
     return Steady(
         decoding / (ask.steps * step), step, step, ratio * tpot, none, step,
         np.zeros(step.shape), held, fits(s, layout, held, ask), none, 0.0, np.zeros(()),
+        (tpot,) * len(ask.parts),
     )  # fmt: skip

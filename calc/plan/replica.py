@@ -20,6 +20,9 @@ Array = NDArray[np.float64]
 
 _SURE = 2.326  # standard deviations of the 99th percentile
 _PASSES = 4
+# Of a mix: busy periods count so many times, by comparison with simulated requests.
+_MET = 4.0
+_LEAST_IDLE = 0.02
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ def steady(
             waits.first_token(ask, flow.used, wait, np.ceil(n) * one, step)
             for n, one in zip(chunks, mixed, strict=True)
         ]
-        held = slots(decoding + flow.rate * reading)
+        held = slots(decoding + flow.rate * reading, _bursts(ask, flow, reading, scatter))
         enough = np.asarray(budget) >= np.ceil(held / g)
     longest = np.maximum.reduce(mixed) if len(mixed) > 1 else mixed[0]
     return Steady(
@@ -208,7 +211,7 @@ def whole(scenario: Scenario, layout: Layout, batch: ArrayLike, ask: Ask) -> Ste
                 tpot.append(quick + read * delay(flow.rate) / part.steps)
         wait = waits.wait(flow.used, reading, scatter)
         ttft = [waits.first_token(ask, flow.used, wait, step + own, step) for own in readings]
-        held = slots(decoding + flow.rate * reading)
+        held = slots(decoding + flow.rate * reading, _bursts(ask, flow, reading, scatter))
     longest = step + (np.maximum.reduce(readings) if len(readings) > 1 else reading)
     return Steady(
         flow.rate, step, longest, *_strictest(ask, tpot, ttft), flow.tpot, flow.used, held,
@@ -264,14 +267,31 @@ def layout_of(scenario: Scenario) -> Layout:
     return Layout.of_widths(s.n_chips) if s.fidelity == "bound" else Layout.of(s)
 
 
-def slots(there: ArrayLike) -> Array:
+def slots(there: ArrayLike, bursts: ArrayLike = 0.0) -> Array:
     """Sequences that must fit, of so many that are there on average: the 99th percentile.
+
+    `bursts` is variance beyond that of independent arrivals.
 
     >>> float(slots(64.0))
     83.0
     """
     mean = np.asarray(there, dtype=float)
-    return np.asarray(np.ceil(mean + _SURE * np.sqrt(mean)))
+    return np.asarray(np.ceil(mean + _SURE * np.sqrt(mean + bursts)))
+
+
+def _bursts(ask: Ask, flow: _Flow, reading: Array, scatter: Array | float) -> Array | float:
+    """Variance of the sequences there by long prompts: they stop decoding, and others come.
+
+    Only of a mix: busy periods of a reader, :math:`E[D^2] / (1 - \\rho)^3`, spread far more there.
+
+    References
+    ----------
+    F13.7.
+    """
+    if len(ask.parts) == 1:
+        return 0.0
+    idle = np.maximum(1 - flow.used, _LEAST_IDLE)
+    return np.asarray(_MET * flow.rate**2 * reading**2 * scatter / idle**3)
 
 
 def fits(scenario: Scenario, layout: Layout, held: ArrayLike, ask: Ask) -> NDArray[np.bool_]:
