@@ -11,7 +11,7 @@ import streamlit as st
 import presets
 from calc import link, pins
 from calc import scenario as scenarios
-from calc.fields import Catalogues, Option
+from calc.fields import Catalogues, Choice, Option
 from calc.words import say
 from pages.ui.frame import made, switches
 from pages.ui.frame.presentation import BY_KEY, FIELDS
@@ -22,7 +22,7 @@ PRESETS: Catalogues = {
     "formats": presets.formats,
 }
 
-
+_CHOICES = [field for field in FIELDS if isinstance(field, Choice)]
 _DEFAULTS: Mapping[str, Any] = {
     **{text.key: "" for text in link.TEXTS},
     **{key: field.absent for key, field in BY_KEY.items()},
@@ -126,8 +126,17 @@ def widget_values() -> dict[str, Any]:
     """Field values as the bound widgets hold them."""
     held: Mapping[Any, Any] = st.session_state.to_dict()
     fields = {field.name: held.get(field.key, field.absent) for field in FIELDS}
+    for field in _CHOICES:
+        # The way back may end where a custom entry was chosen and not yet given.
+        if not _there(field, fields[field.name]):
+            fields[field.name] = field.default
     given = custom_texts()
     return {**fields, **{text.name: given[text.key] for text in link.TEXTS}}
+
+
+def _there(field: Choice, id: str) -> bool:
+    found = id == field.none or id in PRESETS[field.catalogue]
+    return found or id in catalogues()[field.catalogue]
 
 
 def of_pin(pin: pins.Pin) -> tuple[dict[str, Any], list[link.Problem]]:
