@@ -19,7 +19,7 @@ from pages.ui.writing import explained, hosted, published, tables, text, written
 NAME = "Inference Ledger"
 
 _TABS, _EXPLANATIONS = "tabs", "explanations"
-_CARD_HEIGHT, _LINE_HEIGHT = 82, 20
+_CARD_HEIGHT, _LINE_HEIGHT = 84, 20
 
 
 def page(shown: Page[V]) -> None:
