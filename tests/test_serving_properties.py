@@ -81,6 +81,11 @@ def traffics(draw: st.DrawFn) -> serving.Traffic:
     return replace(found, hashes=Hashes(24, tuple(ids)))
 
 
+FAILING = serving.Failures(0.2, 0.1)
+LOSING = serving.Failures(0.2, 0.1, retried=False, seed=3)
+SCALING = serving.Autoscaler(1, 2.0, cold_start=0.05, hold=0.1, interval=0.03)
+# All at once, so that nobody is there for a while.
+OUT = serving.Outages(((0, 0.1, 0.3), (1, 0.1, 0.2), (2, 0.11, 0.5)))
 BATCHINGS: list[Any] = [
     serving.Static(6),
     serving.Dynamic(5, 0.02),
@@ -99,6 +104,17 @@ DEPLOYMENTS: list[Any] = [
     serving.Colocated(serving.Static(5), 2, False, serving.PrefixAware()),
     serving.Disaggregated(2, 1, 1e9, batching=serving.Continuous(8)),
     serving.Disaggregated(1, 2, 1e8, streaming=False, batching=serving.Continuous(8)),
+    *(
+        serving.Colocated(batching, 3, affinity, routing, staffing)
+        for batching, affinity, routing, staffing in (
+            (serving.Continuous(4), True, serving.InTurn(), (FAILING,)),
+            (serving.ChunkedPrefill(8, budget=32), False, serving.LeastTokens(), (LOSING,)),
+            (serving.Static(3), False, serving.LeastRequests(), (SCALING,)),
+            (serving.Continuous(4, budget=100), True, serving.PrefixAware(), (FAILING, SCALING)),
+            (serving.Dynamic(3, 0.02), True, serving.LeastTokens(), (OUT,)),
+        )
+    ),
+    serving.Disaggregated(1, 2, 1e9, batching=serving.Continuous(8), staffing=(FAILING,)),
 ]
 RELIEFS = [serving.Reject(), serving.Recompute(), serving.Swap(1e9)]
 MEMORIES = [serving.Paged(), serving.Paged(), serving.Contiguous(250)]

@@ -11,8 +11,8 @@
 ``serving.summary(run, serving.Limits(ttft=1.0, tpot=0.05))`` its figures.
 """
 
-from calc.serving import classes, knees, queueing, theory, trace
-from calc.serving.arrivals import AtOnce, Bursty, Even, Poisson
+from calc.serving import classes, hours, knees, queueing, theory, trace
+from calc.serving.arrivals import AtOnce, Bursty, Daily, Even, Poisson
 from calc.serving.asked import Setup, client_counts, requested, service_classes, setup
 from calc.serving.classes import ServiceClass
 from calc.serving.clock import Clock
@@ -24,8 +24,9 @@ from calc.serving.lengths import Constant, Exponential, Lognormal, Mix, Uniform
 from calc.serving.policies import ChunkedPrefill, Continuous, Dynamic, Static
 from calc.serving.pool import Contiguous, Paged, Recompute, Reject, Swap
 from calc.serving.prefix import HostMemory, SpareMemory
+from calc.serving.roster import Shift
 from calc.serving.routing import InTurn, LeastRequests, LeastTokens, PrefixAware
-from calc.serving.run import Intervals, MemoryUse, Run
+from calc.serving.run import Intervals, MemoryUse, Run, Shifts
 from calc.serving.service import (
     ClassService,
     Limits,
@@ -41,6 +42,7 @@ from calc.serving.service import (
     summary,
 )
 from calc.serving.simulate import LoadPoint, clock_for, load_sweep, simulate
+from calc.serving.staffing import Autoscaler, Failures, Outages
 from calc.serving.task import Fate, State
 from calc.serving.trace import read as read_trace
 from calc.serving.traffic import Traffic, closed_loop, generate
@@ -48,6 +50,7 @@ from calc.serving.window import Window
 
 __all__ = [
     "AtOnce",
+    "Autoscaler",
     "Bursty",
     "ChunkedPrefill",
     "ClassService",
@@ -56,10 +59,12 @@ __all__ = [
     "Constant",
     "Contiguous",
     "Continuous",
+    "Daily",
     "Disaggregated",
     "Dynamic",
     "Even",
     "Exponential",
+    "Failures",
     "Fate",
     "HostMemory",
     "InTurn",
@@ -72,6 +77,7 @@ __all__ = [
     "Lognormal",
     "MemoryUse",
     "Mix",
+    "Outages",
     "Paged",
     "Poisson",
     "PrefixAware",
@@ -82,6 +88,8 @@ __all__ = [
     "ServiceClass",
     "ServingError",
     "Setup",
+    "Shift",
+    "Shifts",
     "SpareMemory",
     "Spread",
     "State",
@@ -99,6 +107,7 @@ __all__ = [
     "find_knee",
     "generate",
     "goodput",
+    "hours",
     "knee",
     "knees",
     "load_sweep",

@@ -22,6 +22,7 @@ from calc.serving.pool import Contiguous, Memory, Paged, Recompute, Reject, Reli
 from calc.serving.prefix import HostMemory, PrefixCache, SpareMemory
 from calc.serving.routing import InTurn, LeastRequests, LeastTokens, PrefixAware, Routing
 from calc.serving.service import Limits
+from calc.serving.staffing import Autoscaler, Failures, Staffing
 from calc.serving.traffic import Traffic, closed_loop, generate
 from calc.words import marked, say
 
@@ -33,6 +34,8 @@ _ARRIVALS: Mapping[str, Callable[[float, float], arrivals.Arrivals]] = {
     "even": lambda rate, _: arrivals.Even(rate),
     "at-once": lambda rate, _: arrivals.AtOnce(),
 }
+# Those that take more than a rate and a burstiness.
+_DAILY = "daily"
 _LENGTHS: Mapping[str, Callable[[float, float], Lengths]] = {
     "lognormal": lengths.Lognormal,
     "constant": lambda mean, _: lengths.Constant(int(mean)),
@@ -63,7 +66,8 @@ class Asked:
 
     arrivals: str = optional(Option(
         "arr", marked("Arrivals"), "poisson",
-        marked("Independent, in bursts, at even gaps, or all at time 0."), tuple(_ARRIVALS)))
+        marked("Independent, in bursts, at even gaps, all at time 0, or by a daily curve."),
+        (*_ARRIVALS, _DAILY)))
     rate: float = optional(Quantity(
         "qps", marked("Arrival rate"), "1/s", 0.8, 0.01, 10000,
         marked("Requests per second over all replicas."), whole=False))
@@ -173,6 +177,43 @@ class Asked:
         marked("Longest time to first token of a good answer; TPOT has its own under Prefill."),
         whole=False))
     classes: tuple[ServiceClass, ...] = optional(classes.FIELD)
+    peak: float = optional(Quantity(
+        "pk", marked("Peak"), "ratio", 2.0, 1.0, 2.0,
+        marked("Highest rate of a daily curve over its mean."), whole=False, step=0.1))
+    period: float = optional(Quantity(
+        "day", marked("Day"), "s", 86400, 60, 604800,
+        marked("Period of a daily curve: a shorter one takes fewer requests.")))
+    scaling: str = optional(Option(
+        "sc", marked("Scaling"), "fixed",
+        marked("All replicas all the time, or as many as the requests need (autoscaling on "
+               "requests in the system)."), ("fixed", "auto")))
+    scale_least: int = optional(Quantity(
+        "smin", marked("Fewest replicas"), "replicas", 1, 1, 256,
+        marked("Where they scale; the most are the replicas above (minReplicas).")))
+    scale_target: float = optional(Quantity(
+        "star", marked("Requests a replica"), "requests", 16, 0.1, 4096,
+        marked("As many as a replica holds before another starts (target concurrency)."),
+        whole=False, step=1.0))
+    cold_start: float = optional(Quantity(
+        "cold", marked("Cold start"), "s", 120, 0, 86400,
+        marked("From the decision to the first request: machine, weights, warm-up."),
+        whole=False, step=10.0))
+    hold: float = optional(Quantity(
+        "hold", marked("Scale down after"), "s", 300, 0, 86400,
+        marked("So long fewer must have been enough (stabilizationWindowSeconds)."),
+        whole=False, step=10.0))
+    failures: float = optional(Quantity(
+        "mtb", marked("Fails every"), "s", 0.0, 0, 1e8,
+        marked("Mean time from a start of a replica to its failure; 0: never."), whole=False,
+        step=600.0))
+    down: float = optional(Quantity(
+        "down", marked("Down for"), "s", 300, 1, 1e6,
+        marked("From a failure until the replica serves again, its restart included."),
+        whole=False, step=10.0))
+    after_failure: str = optional(Option(
+        "lost", marked("After a failure"), "retried",
+        marked("What a failed replica had is sent to another and read again, or is lost."),
+        ("retried", "lost")))
 # fmt: on
 
 
@@ -265,7 +306,16 @@ def client_counts(clients: int) -> tuple[int, ...]:
 def process(values: Mapping[str, Any]) -> arrivals.Arrivals:
     """When the requests come that the values describe, for a trace without times."""
     asked = Asked(**fields.resolved(FIELDS, values, {}))
+    if asked.arrivals == _DAILY:
+        return arrivals.Daily(asked.rate, asked.peak, asked.period)
     return _ARRIVALS[asked.arrivals](asked.rate, asked.burstiness)
+
+
+def _failing(asked: Asked) -> tuple[Staffing, ...]:
+    if not asked.failures:
+        return ()
+    retried = asked.after_failure == "retried"
+    return (Failures(asked.failures, asked.down, retried, asked.seed),)
 
 
 def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
@@ -289,8 +339,14 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
         "continuous": continuous,
         "chunked": ChunkedPrefill(slots, budget, groups),
     }
+    failing = _failing(asked)
+    staffing: tuple[Staffing, ...] = failing
+    if asked.scaling == "auto":
+        least = min(asked.scale_least, replicas)
+        rule = Autoscaler(least, asked.scale_target, asked.cold_start, asked.hold)
+        staffing = (*failing, rule)
     deployments: dict[str, Deployment] = {
-        id: Colocated(one, replicas, asked.affinity == "on", routing)
+        id: Colocated(one, replicas, asked.affinity == "on", routing, staffing)
         for id, one in batching.items()
     }
     readers = min(asked.prefill_replicas, replicas - 1)
@@ -309,8 +365,10 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
     if readers:
         deployments["disaggregated"] = Disaggregated(
             readers, replicas - readers, scenario.scale_out * scenario.n_chips,
-            asked.streaming == "on", continuous, routing,
+            asked.streaming == "on", continuous, routing, staffing=failing,
         )  # fmt: skip
+        if shown == "disaggregated" and len(staffing) > len(failing):
+            notices.append(say("Disaggregated pools do not scale here: all replicas serve."))
     kept: dict[str, PrefixCache | None] = {
         "none": None,
         "spare": SpareMemory(),

@@ -21,6 +21,7 @@ from calc.serving.prefix import NoPrefixes, PrefixCache
 from calc.serving.readers import Readers
 from calc.serving.replica import Replica
 from calc.serving.routing import InTurn, Routing
+from calc.serving.staffing import Staffing
 from calc.serving.store import Store
 from calc.serving.task import Task
 from calc.serving.traffic import Traffic
@@ -95,13 +96,15 @@ class Colocated:
     """Replicas that read prompts and decode.
 
     With `affinity` all requests of a session go to the same replica, where their prefix is. Which
-    one a request or a session goes to is up to `routing`.
+    one a request or a session goes to is up to `routing`. Who serves at all may change by
+    `staffing`: failures, an autoscaler.
     """
 
     batching: Batching
     replicas: int = 1
     affinity: bool = True
     routing: Routing = field(default_factory=InTurn)
+    staffing: tuple[Staffing, ...] = ()
     reader = None
 
     def __post_init__(self) -> None:
@@ -118,7 +121,7 @@ class Colocated:
     def serve(self, floor: Floor) -> Iterator[None]:
         key = _session if self.affinity else _request
         replicas = floor.open(self.names, self.batching)
-        fleet = Fleet(replicas, self.routing, key, floor.log, floor.deadlines())
+        fleet = Fleet(replicas, self.routing, key, floor.log, floor.deadlines(), self.staffing)
         yield from fleet.run(floor.comers)
 
 
@@ -134,7 +137,8 @@ class Disaggregated:
     What is put out of a decode replica is read again there.
 
     Decode replicas are of the scenario that is simulated, and prefill replicas too, unless `reader`
-    is another: of the same model, with chips, a layout and formats of its own.
+    is another: of the same model, with chips, a layout and formats of its own. Decode replicas may
+    come and go by `staffing`; prefill replicas stay.
 
     References
     ----------
@@ -148,6 +152,7 @@ class Disaggregated:
     batching: Batching = field(default_factory=Continuous)
     routing: Routing = field(default_factory=InTurn)
     reader: Scenario | None = None
+    staffing: tuple[Staffing, ...] = ()
     name = "disaggregated"
 
     def __post_init__(self) -> None:
@@ -180,7 +185,9 @@ class Disaggregated:
         readers = Readers(clock, kept, footprint.tokens, sent, self.streaming, floor.log, deadlines)
         replicas = floor.open(self.names[self.prefill :], self.batching, self.prefill)
         turn = count()
-        fleet = Fleet(replicas, self.routing, lambda task: next(turn), floor.log, deadlines)
+        fleet = Fleet(
+            replicas, self.routing, lambda task: next(turn), floor.log, deadlines, self.staffing
+        )
 
         def read(task: Task) -> None:
             if readers.read(task):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, Protocol
 
 from calc.serving.task import Task
@@ -26,6 +27,12 @@ class Queue(Protocol):
 
     def popleft(self) -> Task:
         """Take the first."""
+
+    def clear(self) -> None:
+        """Let nobody wait."""
+
+    def __iter__(self) -> Iterator[Task]:
+        """Those that wait, from the first on."""
 
 
 class ByPriority:
@@ -50,6 +57,13 @@ class ByPriority:
 
     def popleft(self) -> Task:
         return self._first().popleft()
+
+    def clear(self) -> None:
+        for line in self._lines.values():
+            line.clear()
+
+    def __iter__(self) -> Iterator[Task]:
+        return chain(*self._lines.values())
 
     @property
     def oldest(self) -> float:

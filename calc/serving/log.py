@@ -21,12 +21,16 @@ class Log:
     ----------
     admitted, first, ended : list of float
         When each was taken from the queue, had its first token and ended [s]; nan before.
-    fate, preemptions, produced, replica : list of int
-        How each ended, how often it was put out, tokens it got, which replica served it.
+    fate, preemptions, retries, produced, replica : list of int
+        How each ended, how often it was put out and sent again by a failure, tokens it got, which
+        replica served it.
     intervals : array
         Request, state, start, end and replica of every stretch of one state [s], in a row.
     gaps : array
         Time between two tokens of a sequence, and how many took it, in a row [s].
+    shifts : array
+        Replica, `Shift`, start and end [s] of every stretch in which a replica was paid for, where
+        the fleet was `staffed` by more than its start.
     steps : dict
         Decode steps by the number of slots in use.
     slot_steps : int
@@ -48,9 +52,12 @@ class Log:
         self.preemptions = [0] * requests
         self.produced = [0] * requests
         self.replica = [0] * requests
+        self.retries = [0] * requests
         # Numbers in a row take a fifth of the room that tuples do.
         self.intervals = array("d")
         self.gaps = array("d")
+        # Replica, shift, start and end, in a row, once one has changed.
+        self.shifts, self.staffed = array("d"), False
         self.steps: dict[int, int] = {}
         self.passes: list[int] = []
         self.slot_steps = self.asked = self.found = self.reread = 0

@@ -52,6 +52,9 @@ class Prefixes(Protocol):
     def read_time(self, blocks: int) -> float:
         """Time to bring so many blocks into the replica's memory [s]."""
 
+    def forget(self) -> None:
+        """Nothing is kept any more, and nobody holds any of it."""
+
 
 class NoPrefixes:
     """Nothing is kept."""
@@ -81,6 +84,9 @@ class NoPrefixes:
 
     def read_time(self, blocks: int) -> float:
         return 0.0
+
+    def forget(self) -> None:
+        pass
 
 
 class SpareBlocks:
@@ -128,6 +134,9 @@ class SpareBlocks:
     def read_time(self, blocks: int) -> float:
         return 0.0
 
+    def forget(self) -> None:
+        self.trie = Trie()
+
 
 class Copies(NoPrefixes):
     """Prefixes are copied to a memory apart, of a `limit` [byte], and read at a bandwidth [byte/s].
@@ -160,6 +169,9 @@ class Copies(NoPrefixes):
 
     def read_time(self, blocks: int) -> float:
         return blocks * self._bytes / self._bandwidth
+
+    def forget(self) -> None:
+        self.trie = Trie()
 
 
 class PrefixCache(Protocol):

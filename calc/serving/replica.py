@@ -51,6 +51,8 @@ class Replica:
         When what it does now ends [s]; inf where it waits for a request.
     requests : int
         Those that it has and has not answered.
+    serves : bool
+        Whether further ones may come to it.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class Replica:
         # When the batch had its latest tokens, and who has joined it since.
         self._latest = 0.0
         self._fresh: list[Task] = []
-        self.expecting = True
+        self.expecting = self.serves = True
 
     # What a policy sees
 
@@ -164,6 +166,45 @@ class Replica:
         self.expecting = False
         if self._rests and self.queue:
             self.due = max(self.now, now)
+
+    # It fails and starts
+
+    def fail(self, now: float) -> list[Task]:
+        """Stop at once; returns what it had and has not answered. Its cache is gone."""
+        if self._jump:
+            # Of the steps under way those that are done have made their tokens.
+            done = self.batch.steps_until(now - self.now, self._jump)
+            done -= self.batch.elapsed(done) > now - self.now
+            if done:
+                time = self.batch.elapsed(done)
+                self.now += time
+                self.take_steps(done, time)
+        self.now = max(self.now, now)
+        self._leave_together()
+        running = [*self.reading, *self.batch.tasks]
+        for task in list(self.batch.tasks):
+            self.batch.leave(task)
+            if task not in self._fresh:
+                task.latest = self._latest
+        held = [*(task for task in self.queue if not task.doom), *running]
+        for task in held:
+            self._turn(task, State.PREEMPTED if task in running else task.state)
+            task.fetch, task.read, task.hit = -1.0, 0, 0
+        self.batch = Batch(self.clock, self.store.footprint)
+        self.store.clear()
+        self.queue.clear()
+        for some in (self.reading, self._doomed, self._fresh):
+            some.clear()
+        self.requests = self.waiting = self._queued = 0
+        self._reading_width = self._reading_growth = self._jump = 0
+        self._rests, self.due = False, math.inf
+        self.use.note(self.now, 0, 0.0, 0)
+        return held
+
+    def start(self, now: float) -> Iterator[None]:
+        """Serve from now on, with nothing; see `run`."""
+        self.now = max(self.now, now)
+        return self.run()
 
     # The loop
 
@@ -268,7 +309,7 @@ class Replica:
         self._turn(task, State.PREFILL)
         log.found += task.read
         self.now += self.store.prefixes.read_time(task.read // self.store.footprint.tokens)
-        if log.preemptions[request]:
+        if log.preemptions[request] or log.retries[request]:
             log.reread += task.to_read - task.read
         log.asked += task.prompt
         self.reading.append(task)

@@ -10,7 +10,7 @@ from calc.serving.replica import Replica
 from calc.serving.task import Task
 
 Key = Callable[[Task], int]
-Choose = Callable[[Task], int]
+Choose = Callable[[Task], Replica]
 
 
 class Routing(Protocol):
@@ -28,7 +28,10 @@ class Routing(Protocol):
         """Whether it looks at nothing but the key."""
 
     def open(self, replicas: Sequence[Replica], key: Key) -> Choose:
-        """What gives the place of a request's replica, asked once for each when it comes."""
+        """What gives a request's replica, asked once for each when it comes.
+
+        The replicas are those that serve at the time of asking, one at least.
+        """
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class InTurn:
     blind = True
 
     def open(self, replicas: Sequence[Replica], key: Key) -> Choose:
-        return lambda task: key(task) % len(replicas)
+        return lambda task: replicas[key(task) % len(replicas)]
 
 
 @dataclass(frozen=True)
@@ -85,19 +88,22 @@ class PrefixAware:
 
 
 def _least(replicas: Sequence[Replica], key: Key, load: Callable[[Task], list[int]]) -> Choose:
-    """The place of the least load, equals in turn; those of a known key go where the first went."""
-    known: dict[int, int] = {}
+    """The one of the least load, equals in turn; those of a known key go where the first went.
+
+    Where that one does not serve any more they go to another together.
+    """
+    known: dict[int, Replica] = {}
     last = -1
 
-    def choose(task: Task) -> int:
+    def choose(task: Task) -> Replica:
         nonlocal last
-        place = known.get(key(task))
-        if place is None:
+        one = known.get(key(task))
+        if one is None or not one.serves:
             loads = load(task)
             least = min(loads)
             ahead = loads[last + 1 :]
             last = last + 1 + ahead.index(least) if least in ahead else loads.index(least)
-            place = known[key(task)] = last
-        return place
+            one = known[key(task)] = replicas[last]
+        return one
 
     return choose

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc.scenario import Scenario
+from calc.serving.roster import Shift
 from calc.serving.task import Fate, State
 from calc.serving.traffic import Traffic
 
@@ -58,6 +59,34 @@ class Intervals:
 
 
 @dataclass(frozen=True, eq=False)
+class Shifts:
+    """Stretches in which a replica was paid for: arrays of one length.
+
+    `replica` by number, `shift` a `Shift`, `start` and `end` times [s].
+    """
+
+    replica: Counts
+    shift: Counts
+    start: Array
+    end: Array
+
+    def within(self, start: float, end: float) -> float:
+        """Replica-seconds that were paid for in a part of the time [s]."""
+        return float(
+            np.clip(np.minimum(self.end, end) - np.maximum(self.start, start), 0, None).sum()
+        )
+
+    def running(self, shift: Shift) -> tuple[Array, Counts]:
+        """Times [s], and how many replicas do this from each to the next."""
+        at = self.shift == shift
+        times = np.concatenate([self.start[at], self.end[at]])
+        change = np.concatenate([np.ones(at.sum()), -np.ones(at.sum())])
+        places, where = np.unique(times, return_inverse=True)
+        steps = np.bincount(where, weights=change, minlength=len(places))
+        return places, np.cumsum(np.round(steps).astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
 class MemoryUse:
     """Blocks of one replica's memory at the times of its events.
 
@@ -101,8 +130,11 @@ class Run:
     admitted, first, ended : array of shape (requests,)
         When each was taken from the queue, had its first token, and ended [s]; nan where it never
         did.
-    fate, preemptions, produced, replica : array of shape (requests,)
-        A `Fate`; how often it was put out; tokens it got over all samples; who decoded it.
+    fate, preemptions, retries, produced, replica : array of shape (requests,)
+        A `Fate`; how often it was put out, and sent again after a failure; tokens it got over all
+        samples; who decoded it last.
+    shifts : Shifts, optional
+        Of the replicas that decode, where these came and went; otherwise all serve all the time.
     intervals : Intervals
         What each request did and when.
     gaps : array of shape (2, …)
@@ -135,8 +167,10 @@ class Run:
     ended: Array
     fate: Counts
     preemptions: Counts
+    retries: Counts
     produced: Counts
     replica: Counts
+    shifts: Shifts | None
     intervals: Intervals
     gaps: Array
     memory: tuple[MemoryUse, ...]
@@ -173,6 +207,18 @@ class Run:
     def timed_out(self) -> NDArray[np.bool_]:
         """Requests that the service ended before their last token."""
         return np.asarray(self.fate == Fate.TIMED_OUT)
+
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """Requests that were with a replica that failed, and were not sent again."""
+        return np.asarray(self.fate == Fate.LOST)
+
+    def paid(self, start: float, end: float) -> float:
+        """Share of the chips that were paid for in a part of the time, over it."""
+        if self.shifts is None or end <= start:
+            return 1.0
+        there = self.shifts.within(start, end) / (end - start) + self.readers
+        return there / len(self.names)
 
     @cached_property
     def ttft(self) -> Array:

@@ -6,12 +6,14 @@ Requests that failed count: a rejected one has waited for ever, and is in every 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calc import cost, host, known, metrics
+from calc.scenario import Scenario
 from calc.serving.errors import positive
 from calc.serving.run import Run
 from calc.serving.window import Window, steady
@@ -156,7 +158,7 @@ class Service:
         Of every gap between two tokens [s].
     longest_gap : float
         The longest of them [s]; nan where there is none.
-    finished, rejected, cancelled, timed_out, unfinished, preempted, good : int
+    finished, rejected, cancelled, timed_out, lost, unfinished, preempted, good : int
         Requests that ended so, were put out at least once, or kept both limits.
     good_share : float
         Of all requests, those that kept both limits.
@@ -188,6 +190,7 @@ class Service:
     rejected: int
     cancelled: int
     timed_out: int
+    lost: int
     unfinished: int
     preempted: int
     good: int
@@ -221,11 +224,13 @@ def summary(run: Run, limits: Limits | None = None) -> Service:
     """
     kept = limits or Limits()
     kept_limits = good(run, kept)
-    window, price = steady(run), run.over_chips(cost.price)
+    window = steady(run)
+    price = run.over_chips(cost.price) * run.paid(window.start, window.end)
     time, tokens = window.time, window.tokens(run)
     kept_there = kept_limits & window.came(run)
     finished, rejected = int(run.finished.sum()), int(run.rejected.sum())
     cancelled, timed_out = int(run.cancelled.sum()), int(run.timed_out.sum())
+    lost = int(run.lost.sum())
     used = [memory.mean(memory.used) for memory in run.memory]
     filled = [memory.mean(memory.filled) for memory in run.memory]
     total = sum(memory.total for memory in run.memory)
@@ -240,7 +245,8 @@ def summary(run: Run, limits: Limits | None = None) -> Service:
         rejected=rejected,
         cancelled=cancelled,
         timed_out=timed_out,
-        unfinished=len(run.traffic) - finished - rejected - cancelled - timed_out,
+        lost=lost,
+        unfinished=len(run.traffic) - finished - rejected - cancelled - timed_out - lost,
         preempted=int((run.preemptions > 0).sum()),
         good=int(kept_limits.sum()),
         good_share=float(kept_limits.mean()),
@@ -279,6 +285,7 @@ class ClassService:
     rejected: int
     cancelled: int
     timed_out: int
+    lost: int
     ttft: Spread
     tpot: Spread
     e2e: Spread
@@ -305,6 +312,7 @@ def by_class(run: Run, limits: Limits, window: Window) -> tuple[ClassService, ..
             rejected=int(run.rejected[mine].sum()),
             cancelled=int(run.cancelled[mine].sum()),
             timed_out=int(run.timed_out[mine].sum()),
+            lost=int(run.lost[mine].sum()),
             ttft=spread(run.ttft[mine]),
             tpot=spread(run.tpot[mine]),
             e2e=spread(run.e2e[mine]),
@@ -335,6 +343,12 @@ def _forward(run: Run) -> tuple[Array, Array]:
     return read, steps
 
 
+def _there(run: Run, of: Callable[[Scenario], float]) -> float:
+    """Sum over all chips that were paid for, on average over the run."""
+    start = float(run.traffic.arrival[0])
+    return run.over_chips(of) * run.paid(start, start + run.duration)
+
+
 def _mfu(run: Run) -> float:
     """Two FLOPs per active parameter and token that passed the model, none of them twice."""
     s, (read, steps) = run.scenario, _forward(run)
@@ -346,7 +360,7 @@ def _mfu(run: Run) -> float:
         metrics.flops_share(
             useful,
             run.duration,
-            run.over_chips(lambda one: known.figure(one.chip.peak(one.compute_format))),
+            _there(run, lambda one: known.figure(one.chip.peak(one.compute_format))),
         )
     )
 
@@ -375,6 +389,6 @@ def _mbu(run: Run) -> float:
     moved = weights + cache
     return float(
         metrics.bandwidth_share(
-            moved, run.duration, run.over_chips(lambda one: known.figure(one.chip.bandwidth))
+            moved, run.duration, _there(run, lambda one: known.figure(one.chip.bandwidth))
         )
     )

@@ -16,7 +16,7 @@ from calc.serving.log import Log
 from calc.serving.policies import Batching
 from calc.serving.pool import Footprint, Memory, Paged, Recompute, Relief
 from calc.serving.prefix import PrefixCache
-from calc.serving.run import Intervals, MemoryUse, Run
+from calc.serving.run import Intervals, MemoryUse, Run, Shifts
 from calc.serving.task import Fate, Task
 from calc.serving.traffic import Traffic
 from calc.words import say
@@ -205,8 +205,10 @@ def _run(
         ended=ended,
         fate=np.array(log.fate),
         preemptions=np.array(log.preemptions),
+        retries=np.array(log.retries),
         produced=np.array(log.produced),
         replica=np.array(log.replica),
+        shifts=_shifts(log),
         intervals=Intervals(
             columns[0].astype(np.int64),
             columns[1].astype(np.int64),
@@ -228,6 +230,13 @@ def _run(
         stopped=bool(stopped),
         notices=tuple(notices),
     )
+
+
+def _shifts(log: Log) -> Shifts | None:
+    if not log.staffed:
+        return None
+    replica, shift, start, end = np.array(log.shifts).reshape(-1, 4).T
+    return Shifts(replica.astype(np.int64), shift.astype(np.int64), start, end)
 
 
 def _came(traffic: Traffic, log: Log) -> Traffic:

@@ -62,6 +62,11 @@ class Store:
         freed = self.prefixes.release(task)
         self.pool.give(own + freed, self._references(task, context))
 
+    def clear(self) -> None:
+        """Nobody holds anything, and nothing is kept."""
+        self.pool.used = self.pool.references = 0
+        self.prefixes.forget()
+
     def _references(self, task: Task, context: int) -> int:
         """Each sample refers to every block of its context, shared or not."""
         return task.width * self.footprint.held(context)

@@ -19,7 +19,8 @@ class Fate(IntEnum):
     """How a request ended.
 
     Rejected ones found no room or lost it, cancelled ones had no token when their patience ended,
-    and timed out ones not all of them when their time was up.
+    and timed out ones not all of them when their time was up; lost ones were with a replica that
+    failed, and were not sent again.
     """
 
     UNFINISHED = 0
@@ -27,6 +28,7 @@ class Fate(IntEnum):
     REJECTED = 2
     CANCELLED = 3
     TIMED_OUT = 4
+    LOST = 5
 
 
 class Task:

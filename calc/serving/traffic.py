@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calc.serving.arrivals import Arrivals, AtOnce
+from calc.serving.arrivals import Arrivals, AtOnce, Daily
 from calc.serving.chains import Hashes
 from calc.serving.classes import Classified, ServiceClass, shares
 from calc.serving.errors import ServingError, positive, whole
@@ -125,6 +125,11 @@ class Traffic:
             classified=self.classified and self.classified.rows(slice(requests)),
             loop=self.loop and replace(self.loop, pauses=self.loop.pauses[:requests]),
         )
+
+    @property
+    def varies(self) -> bool:
+        """Whether its rate is known to go up and down, so that no part of a run is steady."""
+        return self.recipe is not None and isinstance(self.recipe.arrivals, Daily)
 
     @property
     def realised_rate(self) -> float:
@@ -347,7 +352,9 @@ class Recipe:
             np.random.default_rng, np.random.SeedSequence(self.seed).spawn(6)
         )
         # Sessions begin at a rate that makes the requests come at the one asked for.
-        time = self.arrivals.draw(times, sessions) * self.turns
+        rate = self.arrivals.rate / self.turns
+        arrivals = self.arrivals.at(rate) if self.turns > 1 else self.arrivals
+        time = arrivals.draw(times, sessions)
         time = time[time <= end]
         said, session, begun, found = np.zeros_like(time), np.arange(len(time)), len(time), []
         # Of the sessions: by number.

@@ -23,7 +23,8 @@ class Window:
 
     `requests` came in it. `settled` says that the queue does not grow: where it does, the rate
     cannot be served, tokens come as fast as they can, and latencies rise with the requests
-    simulated. `whole` says that nothing is cut: all came at once, or few came.
+    simulated. `whole` says that nothing is cut: all came at once, few came, or the rate goes up and
+    down.
     """
 
     start: float
@@ -71,6 +72,8 @@ def steady(run: Run) -> Window:
     first, last = float(arrival[0]), float(max(arrival[-1], ended.max(initial=0.0)))
     if len(arrival) < _LEAST or arrival[-1] <= first or run.stopped or not len(admitted):
         return Window(first, last, len(arrival), settled=False, whole=True)
+    if run.traffic.varies:
+        return Window(first, last, len(arrival), settled=True, whole=True)
     end = float(max(arrival[-1], admitted[-1]))
     times = np.linspace(first, end, min(len(arrival), _POINTS))
     served = np.asarray(

@@ -106,6 +106,13 @@ FOLDED: dict[str, Places] = {
         ("affinity", "routing"),
         ("reading", "budget_of"),
     ),
+    marked("Daily curve, scaling, failures"): (
+        ("peak", "period"),
+        ("scaling", "scale_least"),
+        ("scale_target", "cold_start"),
+        ("hold", "failures"),
+        ("down", "after_failure"),
+    ),
     marked("Speculation"): (
         ("acceptance", "n_draft"),
         ("draft", "cost_ratio"),
@@ -116,7 +123,8 @@ FOLDED: dict[str, Places] = {
 
 MODEL, HARDWARE, *_ = GROUPS
 (
-    CALIBRATION, PREFILL, LAYOUT, LOSSES, HOST, PRICE, TERMS, TRAFFIC, PLAN, SERVING, SPECULATION,
+    CALIBRATION, PREFILL, LAYOUT, LOSSES, HOST, PRICE, TERMS, TRAFFIC, PLAN, SERVING, STAFFING,
+    SPECULATION,
 ) = FOLDED  # fmt: skip
 # Groups that fidelity bound does not look at.
 FINE = (LAYOUT, LOSSES)
@@ -143,6 +151,7 @@ TYPED = frozenset(
         "think", "clients", "pause",
         "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
         "redundant_experts", "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
+        "peak", "period", "scale_least", "scale_target", "cold_start", "hold", "failures", "down",
         "headroom", "most_used", "most_chips",
         "own_rows", "own_error", "own_bandwidth", "own_kernel_time",
         "discount", "capital", "surroundings", "years", "in_use", "energy_price", "pue",

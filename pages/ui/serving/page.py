@@ -12,7 +12,7 @@ from pages.ui.charts import kit
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section, Table, settings
-from pages.ui.serving import by_class, figures, load, simulations, traces, words
+from pages.ui.serving import by_class, day, figures, load, simulations, traces, words
 from pages.ui.serving.simulations import Outcome, Simulated
 from pages.ui.serving.view import ServingView
 from pages.ui.writing import text, written
@@ -174,6 +174,16 @@ def class_sentence(view: ServingView) -> str:
     return by_class.sentence(*known(view)) if classified(view) else view.verdict
 
 
+def hours(view: ServingView) -> None:
+    """The run by the hour."""
+    day.tab(view.scenario, *known(view))
+
+
+def staffed(view: ServingView) -> bool:
+    """Whether there is a day to show."""
+    return view.answered and day.offered(known(view)[1])
+
+
 def closed_forms(view: ServingView) -> None:
     """Theory beside the simulation."""
     st.table(words.closed_forms(known(view)[0]), hide_index=True)
@@ -187,6 +197,13 @@ def trace(view: ServingView) -> None:
 EXHIBITS = (
     Exhibit("serving", QUESTION, lambda view: view.verdict, first_tokens),
     Exhibit("serving-classes", by_class.QUESTION, class_sentence, class_shares, offered=classified),
+    Exhibit(
+        "serving-day",
+        day.QUESTION,
+        lambda view: day.sentence(known(view)[1]) if staffed(view) else view.verdict,
+        lambda view: day.chart(*known(view)) if staffed(view) else None,
+        offered=staffed,
+    ),
 )
 
 
@@ -206,6 +223,12 @@ def sections(view: ServingView) -> Iterator[Section]:
                 say("Classes, {policy}", policy=simulations.name(simulated.setup.shown)),
                 table=by_class.table(simulated, shown),
             )
+        if staffed(view):
+            yield Section(
+                say("By the hour, {policy}", policy=simulations.name(simulated.setup.shown)),
+                [day.sentence(shown)],
+                table=day.table(simulated, shown),
+            )
 
 
 PAGE = Page(
@@ -214,7 +237,7 @@ PAGE = Page(
     question=QUESTION,
     view=ServingView.here,
     detached=ServingView.detached,
-    groups=(*sidebar.COMMON, sidebar.PREFILL, sidebar.TRAFFIC, sidebar.SERVING),
+    groups=(*sidebar.COMMON, sidebar.PREFILL, sidebar.TRAFFIC, sidebar.SERVING, sidebar.STAFFING),
     unfolded=(sidebar.TRAFFIC, sidebar.SERVING),
     unused=("batch", "context"),
     ready=lambda view: view.answered,
@@ -227,6 +250,7 @@ PAGE = Page(
         marked("Over time"): over_time,
         marked("Load"): loads,
         marked("By class"): classes,
+        marked("Over the day"): hours,
         marked("Closed forms"): closed_forms,
         marked("Trace"): trace,
     },

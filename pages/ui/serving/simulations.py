@@ -288,6 +288,15 @@ def _run(
         found.outcomes[policy] = Outcome(run, serving.summary(run, found.setup.limits))
 
 
+def outcome(scenario: Scenario, traffic: Traffic, setup: Setup) -> Outcome:
+    """What the policy that is shown makes of traffic."""
+    run = serving.simulate(
+        scenario, traffic, setup.deployments[setup.shown], memory=setup.memory,
+        relief=setup.relief, prefix=setup.prefix, most_events=_MOST_EVENTS,
+    )  # fmt: skip
+    return Outcome(run, serving.summary(run, setup.limits))
+
+
 def _progress(place: DeltaGenerator, found: _Found, done: float, label: str) -> Progress:
     """A bar and a way to stop, and what a simulation calls with the share that is done."""
     with place.container(horizontal=True, vertical_alignment="center"):

@@ -83,6 +83,7 @@ def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> s
             (marked("{n:,} were turned away."), figures.rejected),
             (marked("{n:,} gave up."), figures.cancelled),
             (marked("{n:,} timed out."), figures.timed_out),
+            (marked("{n:,} were lost with a failed replica."), figures.lost),
         )
         if n
     ]
