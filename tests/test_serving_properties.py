@@ -118,7 +118,13 @@ DEPLOYMENTS: list[Any] = [
 ]
 RELIEFS = [serving.Reject(), serving.Recompute(), serving.Swap(1e9)]
 MEMORIES = [serving.Paged(), serving.Paged(), serving.Contiguous(250)]
-PREFIXES = [None, None, serving.SpareMemory(), serving.HostMemory(2e7, 1e9)]
+PREFIXES = [
+    None,
+    None,
+    serving.SpareMemory(),
+    serving.HostMemory(2e7, 1e9),
+    serving.HostAndDisk(serving.HostMemory(1e7, 1e9), serving.HostMemory(4e7, 1e8)),
+]
 
 
 class Watch:

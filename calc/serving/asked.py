@@ -6,6 +6,7 @@ simulation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +14,15 @@ from typing import Any
 from calc import fields
 from calc.fields import Field, Option, Quantity, optional
 from calc.layout import Layout
+from calc.memory import capacity, weights
 from calc.scenario import Scenario
 from calc.serving import arrivals, classes, lengths
 from calc.serving.classes import ServiceClass
 from calc.serving.deployment import Colocated, Deployment, Disaggregated
 from calc.serving.policies import Batching, ChunkedPrefill, Continuous, Dynamic, Static
 from calc.serving.pool import Contiguous, Memory, Paged, Recompute, Reject, Relief, Swap
-from calc.serving.prefix import HostMemory, PrefixCache, SpareMemory
+from calc.serving.prefix import HostAndDisk, HostMemory, PrefixCache, SpareMemory
+from calc.serving.reuse import CHIPS, HOST, SSD, Tier
 from calc.serving.routing import InTurn, LeastRequests, LeastTokens, PrefixAware, Routing
 from calc.serving.service import Limits
 from calc.serving.staffing import Autoscaler, Failures, Staffing
@@ -53,7 +56,7 @@ _ROUTINGS: Mapping[str, Routing] = {
     "prefix": PrefixAware(),
 }
 MEMORIES = ("paged", "contiguous")
-PREFIXES = ("none", "spare", "host")
+PREFIXES = ("none", "spare", "host", "ssd")
 POLICIES = ("static", "dynamic", "continuous", "chunked", "disaggregated")
 
 
@@ -156,8 +159,8 @@ class Asked:
         marked("For the prefixes of one chip, where they are kept on the host."), scale=1e9))
     prefix: str = optional(Option(
         "pfx", marked("Prefix cache"), "none",
-        marked("Where prefixes are kept: nowhere, in spare memory, or on the host "
-               "(enable_prefix_caching)."), PREFIXES))
+        marked("Where prefixes are kept: nowhere, in spare memory, on the host, or there and on "
+               "an SSD below it (enable_prefix_caching)."), PREFIXES))
     affinity: str = optional(Option(
         "aff", marked("Session affinity"), "on",
         marked("Whether a session stays with its replica."), ("on", "off")))
@@ -202,6 +205,12 @@ class Asked:
         "hold", marked("Scale down after"), "s", 300, 0, 86400,
         marked("So long fewer must have been enough (stabilizationWindowSeconds)."),
         whole=False, step=10.0))
+    disk: float = optional(Quantity(
+        "ssd", marked("SSD bandwidth"), "GB/s", 5, 0.1, 1024,
+        marked("Of one chip, for prefixes kept there."), whole=False, scale=1e9))
+    disk_memory: float = optional(Quantity(
+        "sm", marked("SSD"), "GB", 1000, 1, 1000000,
+        marked("For the prefixes of one chip, where they are kept there too."), scale=1e9))
     failures: float = optional(Quantity(
         "mtb", marked("Fails every"), "s", 0.0, 0, 1e8,
         marked("Mean time from a start of a replica to its failure; 0: never."), whole=False,
@@ -226,7 +235,8 @@ class Setup:
 
     `deployments` are the policies by id, all with the same chips; `memory`, `relief` and `prefix`
     are how each of their replicas handles cache; `shown` is the policy to look at, `budget` the
-    tokens of a step that reads chunks, and `notices` say what could not be as asked.
+    tokens of a step that reads chunks, and `notices` say what could not be as asked; `tiers` are
+    the memories of a replica that can keep prefixes, whether they do or not.
     """
 
     deployments: Mapping[str, Deployment]
@@ -237,6 +247,7 @@ class Setup:
     shown: str
     budget: int
     notices: tuple[str, ...] = ()
+    tiers: tuple[Tier, ...] = ()
 
 
 def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
@@ -369,11 +380,20 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
         )  # fmt: skip
         if shown == "disaggregated" and len(staffing) > len(failing):
             notices.append(say("Disaggregated pools do not scale here: all replicas serve."))
+    on_host = HostMemory(asked.host_memory * scenario.n_chips, host)
+    on_disk = HostMemory(asked.disk_memory * scenario.n_chips, asked.disk * scenario.n_chips)
     kept: dict[str, PrefixCache | None] = {
         "none": None,
         "spare": SpareMemory(),
-        "host": HostMemory(asked.host_memory * scenario.n_chips, host),
+        "host": on_host,
+        "ssd": HostAndDisk(on_host, on_disk),
     }
+    room = max(capacity(scenario) - weights(scenario), 0.0)
+    tiers = (
+        Tier(CHIPS, room, math.inf),
+        Tier(HOST, on_host.limit, on_host.bandwidth),
+        Tier(SSD, on_disk.limit, on_disk.bandwidth),
+    )
     return Setup(
         deployments,
         Paged() if asked.memory == "paged" else Contiguous(asked.reserved),
@@ -383,4 +403,5 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
         shown,
         budget,
         tuple(notices),
+        tiers,
     )

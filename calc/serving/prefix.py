@@ -174,6 +174,35 @@ class Copies(NoPrefixes):
         self.trie = Trie()
 
 
+class Levels(NoPrefixes):
+    """Two memories apart, one below the other: what the upper has thrown away the lower may have.
+
+    All that is kept is written to both; what is found below is read at its bandwidth.
+    """
+
+    def __init__(self, upper: Copies, lower: Copies) -> None:
+        self._upper, self._lower, self._above = upper, lower, 0
+
+    def find(self, task: Task) -> int:
+        self._above = self._upper.find(task)
+        return max(self._above, self._lower.find(task))
+
+    def peek(self, task: Task) -> int:
+        return max(self._upper.peek(task), self._lower.peek(task))
+
+    def keep(self, task: Task, tokens: int) -> None:
+        self._upper.keep(task, tokens)
+        self._lower.keep(task, tokens)
+
+    def read_time(self, blocks: int) -> float:
+        above = min(self._above, blocks)
+        return self._upper.read_time(above) + self._lower.read_time(blocks - above)
+
+    def forget(self) -> None:
+        # What is written to disk outlasts the replica.
+        self._upper.forget()
+
+
 class PrefixCache(Protocol):
     """Where prefixes are kept."""
 
@@ -183,7 +212,7 @@ class PrefixCache(Protocol):
     def open(self, footprint: Footprint, traffic: Traffic) -> Prefixes:
         """The prefixes of a replica that decodes."""
 
-    def open_apart(self, footprint: Footprint, traffic: Traffic) -> Copies:
+    def open_apart(self, footprint: Footprint, traffic: Traffic) -> NoPrefixes:
         """Those of a replica that only reads prompts, whose memory has no other use."""
 
 
@@ -233,6 +262,30 @@ class HostMemory:
 
     def open_apart(self, footprint: Footprint, traffic: Traffic) -> Copies:
         return Copies(footprint, _chains(footprint, traffic), self.limit, self.bandwidth)
+
+
+@dataclass(frozen=True)
+class HostAndDisk:
+    """Prefixes are copied to host memory and to an SSD below it, each of its size and bandwidth.
+
+    References
+    ----------
+    F8.10, F8.25.
+    """
+
+    host: HostMemory
+    disk: HostMemory
+
+    def check(self, footprint: Footprint, model: str) -> None:
+        _same_for_every_token(footprint, model)
+
+    def open(self, footprint: Footprint, traffic: Traffic) -> Prefixes:
+        return self.open_apart(footprint, traffic)
+
+    def open_apart(self, footprint: Footprint, traffic: Traffic) -> Levels:
+        return Levels(
+            self.host.open_apart(footprint, traffic), self.disk.open_apart(footprint, traffic)
+        )
 
 
 def _chains(footprint: Footprint, traffic: Traffic) -> Callable[[Task], Chain]:

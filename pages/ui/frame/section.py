@@ -22,6 +22,11 @@ class Table:
     head: Sequence[str]
     rows: Rows
 
+    @staticmethod
+    def escaped(columns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Columns of plain text as Markdown, in which more than 99 % is no quotation."""
+        return {head: [text.plain(cell) for cell in cells] for head, cells in columns.items()}
+
     @classmethod
     def turned(cls, columns: Mapping[str, Sequence[str]]) -> Table:
         """From columns of plain text."""

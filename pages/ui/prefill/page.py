@@ -7,7 +7,7 @@ import streamlit as st
 from calc.words import marked, say
 from pages.ui.charts import kit
 from pages.ui.frame import draw, sidebar
-from pages.ui.frame.page import Exhibit, Page, Shown
+from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
 from pages.ui.prefill import figures, tables, words
 from pages.ui.prefill.view import METRICS, PrefillView
 from pages.ui.writing import fit, published, text
@@ -66,7 +66,12 @@ def prefix(view: PrefillView) -> None:
             key="prefill-prefix",
             alt=say("Time left of the prompt against the prefix that is cached, in whole blocks."),
         )
-        st.markdown(tables.prefix(view.scenario))
+        with st.container():
+            st.markdown(tables.prefix(view.scenario))
+            st.page_link(
+                ROOT / "pages" / "serving.py", label=say("What a kept prefix is worth"),
+                width="content",
+            )  # fmt: skip
 
 
 def separate(view: PrefillView) -> None:

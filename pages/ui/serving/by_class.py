@@ -99,9 +99,7 @@ def tab(simulated: Simulated, shown: Outcome) -> None:
     if not simulated.traffic.classified:
         st.caption(say("All requests are alike. Split them into classes under Traffic."))
         return
-    cells = columns(simulated, shown)
-    # More than 99 % would be a quotation.
-    st.table({head: list(map(text.plain, cells[head])) for head in cells}, hide_index=True)
+    st.table(Table.escaped(columns(simulated, shown)), hide_index=True)
     chart(simulated).draw("service-classes")
     st.caption(
         say(

@@ -176,8 +176,8 @@ def tab(scenario: Scenario, simulated: Simulated, shown: Outcome) -> None:
         chart(simulated, shown).draw("service-day")
         waits(simulated, shown).draw("service-day-ttft")
     if shown.run.shifts is not None:
-        st.table(_escaped(_beside(scenario, simulated, shown)), hide_index=True)
-    st.table(_escaped(columns(simulated, shown)), hide_index=True)
+        st.table(Table.escaped(_beside(scenario, simulated, shown)), hide_index=True)
+    st.table(Table.escaped(columns(simulated, shown)), hide_index=True)
     st.caption(
         say(
             "By arrival, in {n} equal parts. Arrivals by a daily curve, scaling and failures are "
@@ -185,11 +185,6 @@ def tab(scenario: Scenario, simulated: Simulated, shown: Outcome) -> None:
             n=hours.PARTS,
         )
     )
-
-
-def _escaped(columns: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Columns whose cells are no Markdown."""
-    return {head: [text.plain(cell) for cell in cells] for head, cells in columns.items()}
 
 
 def _beside(scenario: Scenario, simulated: Simulated, shown: Outcome) -> dict[str, list[str]]:

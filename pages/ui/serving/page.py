@@ -12,7 +12,7 @@ from pages.ui.charts import kit
 from pages.ui.frame import draw, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section, Table, settings
-from pages.ui.serving import by_class, day, figures, load, simulations, traces, words
+from pages.ui.serving import by_class, day, figures, load, prefixes, simulations, traces, words
 from pages.ui.serving.simulations import Outcome, Simulated
 from pages.ui.serving.view import ServingView
 from pages.ui.writing import text, written
@@ -174,6 +174,11 @@ def class_sentence(view: ServingView) -> str:
     return by_class.sentence(*known(view)) if classified(view) else view.verdict
 
 
+def reused(view: ServingView) -> None:
+    """What a prefix cache finds, and what it is worth."""
+    prefixes.tab(view.scenario, view.values, *known(view))
+
+
 def hours(view: ServingView) -> None:
     """The run by the hour."""
     day.tab(view.scenario, *known(view))
@@ -194,9 +199,18 @@ def trace(view: ServingView) -> None:
     traces.control()
 
 
-EXHIBITS = (
+EXHIBITS: tuple[Exhibit[ServingView], ...] = (
     Exhibit("serving", QUESTION, lambda view: view.verdict, first_tokens),
     Exhibit("serving-classes", by_class.QUESTION, class_sentence, class_shares, offered=classified),
+    Exhibit(
+        "serving-prefixes",
+        prefixes.QUESTION,
+        lambda view: (
+            prefixes.sentence(view.scenario, *known(view)) if view.answered else view.verdict
+        ),
+        lambda view: prefixes.chart(view.scenario, known(view)[0].setup) if view.answered else None,
+        offered=lambda view: view.answered and known(view)[0].setup.prefix is not None,
+    ),
     Exhibit(
         "serving-day",
         day.QUESTION,
@@ -222,6 +236,11 @@ def sections(view: ServingView) -> Iterator[Section]:
             yield Section(
                 say("Classes, {policy}", policy=simulations.name(simulated.setup.shown)),
                 table=by_class.table(simulated, shown),
+            )
+        if simulated.setup.prefix is not None:
+            yield Section(
+                say("Memories that keep prefixes"),
+                table=prefixes.table(view.scenario, view.values, simulated.setup),
             )
         if staffed(view):
             yield Section(
@@ -249,6 +268,7 @@ PAGE = Page(
         marked("Percentiles"): percentiles,
         marked("Over time"): over_time,
         marked("Load"): loads,
+        marked("Prefixes"): reused,
         marked("By class"): classes,
         marked("Over the day"): hours,
         marked("Closed forms"): closed_forms,
