@@ -66,7 +66,9 @@ from pages.ui.frame.page import ROOT
 st.navigation([st.Page(ROOT / "pages" / f"{name}.py") for name in PAGES], position="hidden")
 page = PAGES[st.session_state.page]
 view = page.view(asked(**st.query_params.to_dict()), st.session_state)
-draw.parts_of(page)[st.session_state.part](view)
+if draw.parts_of(page)[st.session_state.part](view):
+    # More comes, as on the page.
+    st.rerun()
 """
 
 

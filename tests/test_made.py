@@ -17,7 +17,10 @@ def explicit(**query: str) -> dict[str, str]:
     test.session_state["share"] = True
     test.run()
     address = test.code[-1].value
-    return {key: values[0] for key, values in parse_qs(address.partition("?")[2]).items()}
+    return {
+        key: values[0]
+        for key, values in parse_qs(address.partition("?")[2], keep_blank_values=True).items()
+    }
 
 
 def test_what_a_link_was_made_with_is_kept_and_compared() -> None:

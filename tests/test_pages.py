@@ -282,7 +282,7 @@ def test_packing_by_hand() -> None:
     test.session_state["capacity-tabs"] = "Replica packing"
     test.run()
     assert not test.exception
-    assert "9 of 9 replicas" in words(test)
+    assert "3 of 3 replicas" in words(test)
 
 
 def row(test: AppTest, name: str) -> list[str]:

@@ -130,7 +130,7 @@ class Classified:
     of: NDArray[np.int64]
 
     def rows(self, rows: Any) -> Classified:
-        """The same of some of the requests."""
+        """These figures of some of the requests."""
         return Classified(self.classes, self.of[rows])
 
     def each(self, figure: Callable[[ServiceClass], float]) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ def sentence(simulated: Simulated, shown: Outcome) -> str:
     return say(
         "Within the limits of their class: {classes}.",
         classes=text.clauses([
-            say("**{name}** {share}", name=text.plain(one.name), share=text.percent(one.good_share))
+            f"**{text.plain(one.name)}** {text.percent(one.good_share)}"
             for one in found(simulated, shown)
         ]),
     )  # fmt: skip
