@@ -141,10 +141,12 @@ def hbm_limit(
     return columns * weight_bytes / (batch * activation_bytes * ratio)
 
 
-def compute_limit(columns: float, rate: float, link: float, axes: int = 1) -> float:
+def compute_limit(
+    columns: float, rate: float, link: float, axes: int = 1, activation_bytes: float = 2
+) -> float:
     """Width from which sending activations outlasts multiplying them [chip].
 
-    .. math:: Y > M_Y F W_\\mathrm{link} / C
+    .. math:: Y > \\frac{2 M_Y F W_\\mathrm{link}}{b_a C}
 
     References
     ----------
@@ -156,7 +158,7 @@ def compute_limit(columns: float, rate: float, link: float, axes: int = 1) -> fl
     ...     compute_limit(28672, 1.97e14, 4.5e10, axes=2))
     (26, 13)
     """
-    return axes * columns * link / rate
+    return 2 * axes * columns * link / (activation_bytes * rate)
 
 
 def latency_bound_below(chips: float, one_way: float, hop: float) -> float:
@@ -175,17 +177,6 @@ def waits_below(scenario: Scenario) -> float:
         return 0.0
     path = Network.of(s).path(tp)
     return path.hops * s.hop_latency * path.bandwidth * tp / (tp - 1)
-
-
-def crossing(widths: Array, falling: Array, rising: Array) -> float:
-    """Width at which one curve passes below another, read off between points; inf if nowhere."""
-    above = np.flatnonzero(rising > falling)
-    if not above.size or above[0] == 0:
-        return math.inf
-    i = int(above[0])
-    gap = np.log(falling[i - 1 : i + 1] / rising[i - 1 : i + 1])
-    share = gap[0] / (gap[0] - gap[1])
-    return float(widths[i - 1] * (widths[i] / widths[i - 1]) ** share)
 
 
 @dataclass(frozen=True)
@@ -216,7 +207,7 @@ def _limit(s: Scenario, label: str, link: float, axes: int) -> Limit:
         label,
         axes * link,
         hbm_limit(columns_read(s), tokens, ratio, *formats),
-        compute_limit(columns, rate, link, axes),
+        compute_limit(columns, rate, link, axes, s.compute_format.bytes),
     )
 
 

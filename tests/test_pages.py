@@ -277,14 +277,6 @@ def test_the_acceptance_bench_draws_as_the_link_says() -> None:
     assert "α = 1.000" in told(tp="0.4")
 
 
-def test_packing_by_hand() -> None:
-    test = opened("capacity")
-    test.session_state["capacity-tabs"] = "Replica packing"
-    test.run()
-    assert not test.exception
-    assert "3 of 3 replicas" in words(test)
-
-
 def row(test: AppTest, name: str) -> list[str]:
     """The cells beside a name in the page's first table."""
     frame = test.table[0].value
@@ -297,7 +289,7 @@ def test_kv_page_numbers() -> None:
         "Per token": "160 KiB",
         "Per sequence": "1.34 GB",
         "Sequences that fit": "149",
-        "KV read = weight read": "batch 52",
+        "KV = weight read": "batch 52",
         "Attention intensity": "16.0 FLOP/B",
         "Ridge point": "240 FLOP/B",
     }

@@ -28,16 +28,16 @@ def words(at: AppTest) -> str:
 
 def test_requests_are_answered_and_policies_compared() -> None:
     at = page()
-    assert "Of 400 requests **continuous** batching answers **86 %**" in words(at)
+    assert "With continuous batching, **86 %** of 400 requests" in words(at)
     table = at.dataframe[0].value
     assert list(table["Policy"]) == [
         "static", "dynamic", "continuous", "chunked prefill", "disaggregated",
     ]  # fmt: skip
-    assert list(table["Turned away"]) == [0] * 5
+    assert list(table["Rejected"]) == [0] * 5
     # Numbers, so that a column sorts; nothing good has no price.
     times = table["TTFT p99 (s)"]
     assert times[2] == times.min()
-    assert np.isnan(table["USD per M good"][0])
+    assert np.isnan(table["USD per M within SLO"][0])
 
 
 def test_the_policy_shown_comes_first_and_the_others_have_their_places(
@@ -94,18 +94,18 @@ def test_each_pool_has_its_rows() -> None:
 
 def test_the_presentation_shows_the_service() -> None:
     at = page(view="present", slide="serving")
-    assert "Of 400 requests **continuous** batching answers **86 %**" in words(at)
+    assert "With continuous batching, **86 %** of 400 requests" in words(at)
     assert at.get("bidi_component")
     assert "This cannot be served" in words(page(view="present", slide="serving", n="2"))
 
 
-@pytest.mark.parametrize(("requests", "said"), [(400, "answers **86 %**"), (0, "cannot be served")])
+@pytest.mark.parametrize(("requests", "said"), [(400, "**86 %** of 400"), (0, "cannot be served")])
 def test_the_report_has_the_service(requests: int, said: str) -> None:
     s = scenario()
     values = {field.name: field.absent for field in FIELDS} | {"requests": requests}
     shown = seen(s, values, [Contender("now", s, values)])
     parts = {part.title: part for part in report.sections(s, values, shown)}
-    serving_part = parts["What does the service keep?"]
+    serving_part = parts["Does the service meet its latency targets?"]
     assert said in serving_part.paragraphs[0]
     assert bool(serving_part.chart) is (requests > 0)
     settings = parts["Traffic and service"].table
@@ -126,7 +126,7 @@ def test_the_report_has_the_service(requests: int, said: str) -> None:
         ({"bon": "64", "slots": "8"}, "do not fit into 8 slots"),
         ({"kvm": "contiguous", "res": "1000"}, "They are longer than the 1,000 tokens reserved"),
         ({"qps": "0"}, "Arrival rate (qps) in the link is outside"),
-        ({"rep": "1"}, "batching answers"),
+        ({"rep": "1"}, "batching, **"),
         ({"model": "gemma-3-27b", "pfx": "spare"}, "windows or a constant state"),
     ],
 )

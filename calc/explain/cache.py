@@ -86,7 +86,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         resident.largest_batch,
     ),
     "equal_reads": Explanation(
-        marked("KV read = weight read"), r"B_\mathrm{eq}", "sequences", "F3.5, F2.1",
+        marked("KV = weight read"), r"B_\mathrm{eq}", "sequences", "F3.5, F2.1",
         marked(
             "The batch whose step reads as many bytes of cache as of weights: beyond it a larger "
             "batch shares little."

@@ -81,7 +81,9 @@ def _hbm_limit(s: Scenario) -> Expression:
 
 
 def _compute_limit(s: Scenario) -> Expression:
-    return Number(math.inf) if _alone(s) else _f(s) * _link(s) / rate(s)
+    if _alone(s):
+        return Number(math.inf)
+    return Number(2) * _f(s) * _link(s) / (_activation(s) * rate(s))
 
 
 EXPLANATIONS: Mapping[str, Explanation] = {

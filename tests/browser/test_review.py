@@ -140,7 +140,7 @@ def test_the_report_opens_without_a_network(
     expect(report.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     expect(report.locator(".js-plotly-plot")).to_have_count(len(SLIDES))
     expect(report.get_by_text("One decode step takes at least 8.57 ms").first).to_be_visible()
-    expect(report.get_by_text("Of 400 requests continuous batching answers 86 %")).to_be_visible()
+    expect(report.get_by_text("With continuous batching, 86 % of 400 requests")).to_be_visible()
     expect(report.locator("pre")).to_contain_text("max(")
     expect(report.get_by_text("half <b>the</b> chips").first).to_be_visible()
     assert asked == [file.as_uri()]

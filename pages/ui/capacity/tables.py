@@ -39,7 +39,7 @@ def topologies(scenario: Scenario, pairs: Sequence[Pair]) -> tables.Table:
     head = [say("Weights and KV"), say("Slice"), say("Request/s per chip"),
             say("Decoding alone"), say("USD / Mtok"),
             say("Sequences"), say("Step"), say("Left for KV"), say("Weights"),
-            say("Chips, raw")]  # fmt: skip
+            say("Weights ÷ chip memory")]  # fmt: skip
     return tables.table(head, rows)
 
 

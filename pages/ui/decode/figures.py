@@ -258,7 +258,7 @@ def frontier(
         ),
         shapes=[
             kit.legend(row, [say("up and to the left is better")]),
-            *_bar(say("Memory, {size} in all", size=text.si(ledger.total, "B")), parts, "B"),
+            *_bar(say("Memory, {size}", size=text.si(ledger.total, "B")), parts, "B"),
             *_full_mark(ledger),
         ],
     )
@@ -306,6 +306,10 @@ def _milestones(
     }  # fmt: skip
 
 
+# A segment that is a smaller share is no more than a line.
+_SEEN = 0.005
+
+
 def _bar(title: str, parts: dict[str, float], unit: str) -> list[Dict]:
     """A stacked bar below the plot, as rectangles: bar traces would cost a second pair of axes."""
     whole = sum(part for part in parts.values() if part > 0)
@@ -321,10 +325,9 @@ def _bar(title: str, parts: dict[str, float], unit: str) -> list[Dict]:
         figure, room = text.si(part, unit), part / whole - 0.03
         whole_words = f"{say(look.label)} {figure}"
         fitting = [w for w in (whole_words, figure) if 0.017 * text.width(w) < room]
-        if fitting[:1] != [whole_words]:
-            # Beside the title, where there is room for a name.
-            named = whole_words if not fitting else say(look.label)
-            unnamed.append(kit.key(named, look.colour, "■"))
+        if fitting[:1] != [whole_words] and part > _SEEN * whole:
+            # Beside the title, where there is room for names; a table below has the figures.
+            unnamed.append(kit.key(say(look.label), look.colour, "■"))
         # Free space is nearly the page's own colour: its text takes the theme's.
         on = {"weight_read": "#ffffff", "weights": "#ffffff", "free": None}.get(name, "#171c26")
         drawn.append(

@@ -63,7 +63,7 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
             for control in beside:
                 control()
     st.caption(tables.summary(view.scenario, view.load))
-    both = "prompt" in sidebar.fields(shown.groups) - set(shown.unused)
+    both = sidebar.fields(shown.groups) - set(shown.unused) >= {"prompt", "context"}
     notes(
         [
             published.taken(view.scenario),
@@ -146,7 +146,7 @@ def cards(shown: Sequence[tuple[str, str, str | None]]) -> None:
     with _row_of_cards(len(shown)):
         for i, (label, value, meaning) in enumerate(shown):
             with _card(str(i)):
-                st.metric(label, text.on_card(value), border=True, help=meaning)
+                st.metric(label, text.on_card(value), border=True, help=meaning, height="stretch")
 
 
 def _row_of_cards(number: int) -> AbstractContextManager[object]:

@@ -13,6 +13,7 @@ from calc.plan import Answer, Ask, Candidate, PoolSizes, Proof, asked
 from pages.ui.frame import link
 from pages.ui.frame.page import View
 from pages.ui.plan import store, taken
+from pages.ui.writing import tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,11 @@ class PlanView(View):
     def here(cls, scenario: Scenario, choices: Mapping[Any, Any]) -> PlanView:
         """In a session."""
         return cls(scenario, choices, link.widget_values(), link.catalogues())
+
+    @property
+    def load(self) -> str:
+        """The traffic and the limits, in place of batch and context."""
+        return tables.asked(self.values, self.scenario.tpot_target)
 
     @cached_property
     def stated(self) -> Scenario:

@@ -25,7 +25,7 @@ STATES = {
     State.PREFILL: palette.Look(marked("reading the prompt"), "#009E73"),
     State.TRANSFER: palette.Look(marked("cache on its way"), "#CC79A7"),
     State.DECODE: palette.Look(marked("decoding"), "#0072B2"),
-    State.PREEMPTED: palette.Look(marked("put out"), "#D55E00"),
+    State.PREEMPTED: palette.Look(marked("preempted"), "#D55E00"),
 }
 _COLOURS = dict(zip(
     ("static", "dynamic", "continuous", "chunked", "disaggregated"), kit.LINES, strict=False

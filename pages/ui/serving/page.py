@@ -17,7 +17,7 @@ from pages.ui.serving.simulations import Outcome, Simulated
 from pages.ui.serving.view import ServingView
 from pages.ui.writing import text, written
 
-QUESTION = marked("What does the service keep?")
+QUESTION = marked("Does the service meet its latency targets?")
 # Rows of the timeline.
 DRAWN = 48
 
@@ -91,7 +91,7 @@ def charts(view: ServingView) -> None:
             figures.timeline(shown.run, min(DRAWN, len(simulated.traffic))),
             key="service-timeline",
             revision=f"timeline-{simulated.setup.shown}",
-            alt=say("What the first requests did: waiting, reading, decoding, put out."),
+            alt=say("What the first requests did: waiting, prefill, decoding, preempted."),
         )
         waited = first_tokens(view)
         assert waited
@@ -111,9 +111,8 @@ def policies(view: ServingView) -> None:
     words.policies(known(view)[0])
     st.caption(
         say(
-            "All on the same traffic and the same chips. A request that was turned away has "
-            "waited for ever: it is in every percentile, and where a percentile is such a "
-            "request there is a dash."
+            "All policies serve the same traffic on the same chips. A rejected request counts "
+            "as an endless wait in every percentile; a percentile that reaches one is a dash."
         )
     )
 

@@ -15,6 +15,7 @@ from pages.ui.frame import link
 from pages.ui.frame.page import View
 from pages.ui.serving import simulations, traces, words
 from pages.ui.serving.simulations import Outcome, Simulated
+from pages.ui.writing import tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ class ServingView(View):
     @property
     def load(self) -> str:
         """The traffic and the limits, in place of batch and context."""
-        return words.load(self.values, self.scenario.tpot_target)
+        return tables.asked(self.values, self.scenario.tpot_target)
 
     @cached_property
     def _found(self) -> tuple[Simulated | None, str]:

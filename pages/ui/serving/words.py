@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import streamlit as st
 
@@ -20,32 +19,19 @@ def cannot(reason: str) -> str:
     return say("**This cannot be served.** {reason}", reason=text.plain(reason))
 
 
-def load(values: Mapping[str, Any], tpot: float) -> str:
-    """What comes and what it must keep, in one line; `tpot` is the limit on it [s]."""
-    told = {name: values[name] for name in ("rate", "clients", "prompt", "output")}
-    if values.get("trace"):
-        traffic = say("requests of a trace")
-    elif told["clients"]:
-        traffic = say("{clients:,} clients, {prompt:,} tokens in, {output:,} out", **told)
-    else:
-        traffic = say("{rate:g} requests/s, {prompt:,} tokens in, {output:,} out", **told)
-    kept = {"ttft": text.si(values["ttft_limit"], "s"), "tpot": text.si(tpot, "s")}
-    return say("{traffic} · TTFT ≤ {ttft}, TPOT ≤ {tpot}", traffic=traffic, **kept)
-
-
 def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> str:
     """How many of the requests were answered in time, and what the best policy would do."""
     limits, figures = simulated.setup.limits, shown.figures
     count = len(simulated.traffic)
     answers = (
         marked(
-            "Of {requests} **{policy}** batching answers **{good}** within the limits of their "
+            "With {policy} batching, **{good}** of {requests} are answered within the limits of their "
             "class: a goodput of **{goodput} requests/s**."
         )
         if simulated.traffic.classified
         else marked(
-            "Of {requests} **{policy}** batching answers **{good}** with a first token within "
-            "{ttft} and a token every {tpot}: a goodput of **{goodput} requests/s**."
+            "With {policy} batching, **{good}** of {requests} get the first token within {ttft} and "
+            "each further one within {tpot}: a goodput of **{goodput} requests/s**."
         )
     )
     sentence = say(
@@ -80,7 +66,7 @@ def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> s
     lost = [
         say(message, n=n)
         for message, n in (
-            (marked("{n:,} were turned away."), figures.rejected),
+            (marked("{n:,} were rejected."), figures.rejected),
             (marked("{n:,} gave up."), figures.cancelled),
             (marked("{n:,} timed out."), figures.timed_out),
             (marked("{n:,} were lost with a failed replica."), figures.lost),
@@ -97,7 +83,7 @@ def headline(figures: Service) -> list[tuple[str, str, str]]:
             say("p99 TTFT"),
             seconds(figures.ttft.percentiles[99]),
             say("From arrival to the first token, the queue included: 99 of 100 requests wait no "
-                "longer. One that was turned away has waited for ever. Formula F8.1."),
+                "longer. A rejected one counts as an endless wait. Formula F8.1."),
         ),
         (
             say("p99 TPOT"),
@@ -118,7 +104,7 @@ def headline(figures: Service) -> list[tuple[str, str, str]]:
                 "the service fills and that in which it drains. Formulas F8.2, F8.16."),
         ),
         (
-            say("USD per M good"),
+            say("USD per M within SLO"),
             _usd(figures.usd_per_million_good_tokens),
             say("Price of all chips over the steady part, for a million tokens of answers within "
                 "both limits. Formula F8.12."),
@@ -147,7 +133,7 @@ def policies(simulated: Simulated) -> None:
     ]
     shown: dict[str, tuple[Callable[[Service], float], str]] = {
         say("Goodput (requests/s)"): (lambda s: s.goodput, "%.3g"),
-        say("USD per M good"): (lambda s: s.usd_per_million_good_tokens, "%.2f"),
+        say("USD per M within SLO"): (lambda s: s.usd_per_million_good_tokens, "%.2f"),
         say("TTFT p50 (s)"): (lambda s: s.ttft.percentiles[50], "%.3g"),
         say("TTFT p99 (s)"): (lambda s: s.ttft.percentiles[99], "%.3g"),
         say("TPOT p50 (ms)"): (lambda s: 1e3 * s.tpot.percentiles[50], "%.3g"),
@@ -156,10 +142,10 @@ def policies(simulated: Simulated) -> None:
         say("Token/s"): (lambda s: s.throughput, "%.4g"),
         say("Mean batch"): (lambda s: s.mean_batch, "%.3g"),
         say("Slots used (%)"): (lambda s: 100 * s.slot_efficiency, "%.0f"),
-        say("Turned away"): (lambda s: s.rejected, "%d"),
+        say("Rejected"): (lambda s: s.rejected, "%d"),
         say("Gave up"): (lambda s: s.cancelled, "%d"),
         say("Timed out"): (lambda s: s.timed_out, "%d"),
-        say("Put out"): (lambda s: s.preempted, "%d"),
+        say("Preempted"): (lambda s: s.preempted, "%d"),
         say("MFU (%)"): (lambda s: 100 * s.mfu, "%.0f"),
         say("MBU (%)"): (lambda s: 100 * s.mbu, "%.0f"),
     }

@@ -61,25 +61,28 @@ def against_width(scenario: Scenario, total: float) -> kit.Chart:
 
 
 def matmul(scenario: Scenario) -> kit.Chart:
-    """Memory, arithmetic and links of one MLP product against the width."""
+    """Memory, arithmetic and links of one MLP product against the width.
+
+    Links are those of the scenario's group at every width, so that lines cross at its limits.
+    """
     widths = _widths(scenario)[1:]
     times = sharding.matmul(scenario, widths)
     at = sharding.width(scenario)
-    own = sharding.matmul(scenario, at)
+    own, limits = sharding.matmul(scenario, at), sharding.current_limits(scenario)
+    link = times.link if at == 1 else np.full_like(widths, float(own.link))
     largest = max(float(own.hbm), float(own.math), float(own.link))
     rules = [
-        ("x", limit, say(message, n=text.round_count(limit)))
-        for message, falling in (
-            (marked("past memory at {n}"), times.hbm),
-            (marked("past compute at {n}"), times.math),
+        ("x", limit, say(message, n=text.ways(limit)))
+        for message, limit in (
+            (marked("past memory at {n}"), limits.hbm),
+            (marked("past compute at {n}"), limits.compute),
         )
-        for limit in [sharding.crossing(widths, falling, times.link)]
-        if limit < widths[-1]
+        if widths[0] < limit < widths[-1]
     ]
     return lines.chart(
         widths,
         {
-            say("links"): (MICRO * times.link, _LOOKS["communication"]),
+            say("links"): (MICRO * link, _LOOKS["communication"]),
             say("weights from memory"): (MICRO * times.hbm, _LOOKS["weight_read"]),
             say("FLOPs"): (MICRO * times.math, _LOOKS["linear_compute"]),
         },

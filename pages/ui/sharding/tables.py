@@ -157,14 +157,12 @@ def layouts(scenario: Scenario) -> None:
             say("Fits"): [row.fits for row in rows],
         },
         lambda chosen: {**rows[chosen].settings, "fidelity": timed},
-        column_config=sortable.formats(
-            {
-                step: "%.4g",
-                rate: "%.4g",
-                price: "%.3g",
-                say("Links (%)"): "%.0f",
-            }
-        ),
+        column_config={
+            say("Layout"): st.column_config.TextColumn(width=80),
+            **sortable.formats(
+                {step: "%.4g", rate: "%.4g", price: "%.3g", say("Links (%)"): "%.0f"}
+            ),
+        },
         height=min(38 + 35 * len(rows), 440),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from calc import Scenario, calibration, metrics
 from calc.decode import StepTime
@@ -36,6 +37,19 @@ def told(scenario: Scenario, load: str = "") -> str:
         usable=text.percent(s.usable_memory),
         fidelity=text.listed([s.fidelity, *filter(None, [calibration.basis(s)]), *_widths(s)]),
     )
+
+
+def asked(values: Mapping[str, Any], tpot: float) -> str:
+    """What comes and what it must keep, in one line; `tpot` is the limit on it [s]."""
+    told = {name: values[name] for name in ("rate", "clients", "prompt", "output")}
+    if values.get("trace"):
+        traffic = say("requests of a trace")
+    elif told["clients"]:
+        traffic = say("{clients:,} clients, {prompt:,} tokens in, {output:,} out", **told)
+    else:
+        traffic = say("{rate:g} requests/s, {prompt:,} tokens in, {output:,} out", **told)
+    kept = {"ttft": text.si(values["ttft_limit"], "s"), "tpot": text.si(tpot, "s")}
+    return say("{traffic} · TTFT ≤ {ttft}, TPOT ≤ {tpot}", traffic=traffic, **kept)
 
 
 def tab_title(page: str, scenario: Scenario) -> str:
