@@ -43,7 +43,7 @@ _COLUMNS: Mapping[str, Callable[[ClassService], str]] = {
     marked("p99 TTFT"): lambda one: seconds(one.ttft.percentiles[99]),
     marked("p99 TPOT"): lambda one: seconds(one.tpot.percentiles[99]),
     marked("p99 end to end"): lambda one: seconds(one.e2e.percentiles[99]),
-    marked("Put out"): lambda one: f"{one.preempted:,}",
+    marked("Preempted"): lambda one: f"{one.preempted:,}",
     marked("Turned away"): lambda one: f"{one.rejected:,}",
     marked("Gave up"): lambda one: f"{one.cancelled:,}",
     marked("Timed out"): lambda one: f"{one.timed_out:,}",

@@ -25,13 +25,13 @@ def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> s
     count = len(simulated.traffic)
     answers = (
         marked(
-            "With {policy} batching, **{good}** of {requests} are answered within the limits of their "
-            "class: a goodput of **{goodput} requests/s**."
+            "With {policy} batching, **{good}** of {requests} are answered within the limits of "
+            "their class: a goodput of **{goodput} requests/s**."
         )
         if simulated.traffic.classified
         else marked(
-            "With {policy} batching, **{good}** of {requests} get the first token within {ttft} and "
-            "each further one within {tpot}: a goodput of **{goodput} requests/s**."
+            "With {policy} batching, **{good}** of {requests} get the first token within {ttft} "
+            "and each further one within {tpot}: a goodput of **{goodput} requests/s**."
         )
     )
     sentence = say(
