@@ -66,6 +66,7 @@ from pages.ui.frame.page import ROOT
 st.navigation([st.Page(ROOT / "pages" / f"{name}.py") for name in PAGES], position="hidden")
 page = PAGES[st.session_state.page]
 view = page.view(asked(**st.query_params.to_dict()), st.session_state)
+assert page.ready(view)
 if draw.parts_of(page)[st.session_state.part](view):
     # More comes, as on the page.
     st.rerun()
@@ -78,6 +79,10 @@ def test_every_part_drawn_alone_says_what_it_says_on_its_page(page: Page[Any]) -
     places = list(opened(page.name, **QUERY)._tree[0].children.values())[-len(parts) :]
     alone = frameless(ALONE, **QUERY)
     alone.session_state["page"] = page.name
+    # What the last part finds out, such as a simulation, the parts above it then know.
+    if page.last:
+        alone.session_state["part"] = page.last
+        alone.run()
     for part, place in zip(parts, places, strict=True):
         alone.session_state["part"] = part
         alone.run()

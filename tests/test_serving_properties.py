@@ -398,6 +398,6 @@ def test_any_scenario_is_served_or_refused_in_words(
         assert str(error).endswith(".")
         return
     figures = serving.summary(run)
-    assert figures.finished + figures.rejected == 30
+    assert figures.finished + figures.rejected + figures.lost == 30
     assert not figures.mfu > 1
     assert not figures.mbu > 1
