@@ -38,7 +38,7 @@ def measures(scenario: Scenario, step: decode.StepTime, reading: float) -> str:
          text.significant(metrics.kv_tokens_retired(s.batch, s.prompt, s.output)),
          say("batch × (prompt + output) ÷ output")],
     ]  # fmt: skip
-    return tables.markdown(["", say("Value"), say("What is meant")], rows, " r ")
+    return tables.markdown([say("Quantity"), say("Value"), say("What is meant")], rows, " r ")
 
 
 def _owned(s: Scenario) -> str:
@@ -79,4 +79,6 @@ def prices(scenario: Scenario) -> str:
             "No price is published for {chip}: type one in the sidebar.",
             chip=text.plain(chip.name),
         )
-    return tables.markdown([say("USD per chip-hour"), "", say("Source and date")], rows, "r  ")
+    return tables.markdown(
+        [say("USD per chip-hour"), say("Taken"), say("Source and date")], rows, "r  "
+    )

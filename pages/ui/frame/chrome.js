@@ -36,6 +36,13 @@ function nameDrawer(label) {
   }
 }
 
+// Formulas that are wider than their place scroll: keys must reach them.
+function reachFormulas() {
+  for (const formula of document.querySelectorAll(".katex-display:not([tabindex])")) {
+    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+  }
+}
+
 function closeDrawer() {
   query("[data-testid=stSidebarCollapseButton] button")?.click();
 }
@@ -78,7 +85,10 @@ export default function ({ parentElement, data }) {
   query(".ledger-skips")?.remove();
   app.prepend(skips(data));
   nameDrawer(data.drawer);
-  const watch = setInterval(() => nameDrawer(data.drawer), 700);
+  const watch = setInterval(() => {
+    nameDrawer(data.drawer);
+    reachFormulas();
+  }, 700);
   document.addEventListener("click", ({ target }) => {
     if (NARROW.matches && target.closest("[data-testid=stSidebar] a[data-testid=stSidebarNavLink], [data-testid=stSidebar] [data-testid=stTopNavLink]")) {
       setTimeout(closeDrawer, 50);

@@ -145,7 +145,7 @@ def chosen(one: Candidate) -> str:
                                            time=text.si(pool.exposed, "s")),
              text.si(pool.sending, "s")],
         ]  # fmt: skip
-    return tables.markdown(["", say("What is meant"), say("Value")], rows, "  r")
+    return tables.markdown([say("Quantity"), say("What is meant"), say("Value")], rows, "  r")
 
 
 def proofs(rows: Sequence[Candidate]) -> tables.Table:

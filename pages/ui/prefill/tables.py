@@ -87,7 +87,9 @@ def prefix(scenario: Scenario) -> str:
         # Of two bounds no quotient is known.
         [say("Saved"), "", text.percent(math.nan if known.bounded(s) else 1 - after / before)],
     ]
-    table = tables.markdown(["", say("Nothing cached"), say("With the prefix")], rows, " rr")
+    table = tables.markdown(
+        [say("Quantity"), say("Nothing cached"), say("With the prefix")], rows, " rr"
+    )
     tokens = text.plural(s.prefix_hit, marked("{n} cached token"), marked("{n} cached tokens"))
     counted = say(
         "Of {tokens} {hit:,} count: whole blocks of {block:,}, and never the last token.",
@@ -125,4 +127,4 @@ def disaggregation(scenario: Scenario, total: float, step: decode.StepTime) -> s
         [say("Prefill replicas per decode replica"),
          text.ratio(math.nan if known.bounded(s) else replicas)],
     ]  # fmt: skip
-    return tables.markdown([say("Disaggregated"), ""], rows, " r")
+    return tables.markdown([say("Disaggregated"), say("Value")], rows, " r")

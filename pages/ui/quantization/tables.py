@@ -65,7 +65,7 @@ def moves(
         f"{say(LABELS[switch])} → {text.plain(getattr(s, switch).id)}"
         for switch, s in changed.items()
     ]
-    return tables.markdown(["", say("Now"), *heads], rows, " rrrr")
+    return tables.markdown([say("Quantity"), say("Now"), *heads], rows, " rrrr")
 
 
 def format_bits(scenario: Scenario) -> tables.Table:
@@ -124,7 +124,7 @@ def grid(result: quantization.Quantized, bits: int) -> str:
         [say("Bits per value"), f"{cost:.4g}",
          say("with a 16-bit scale, and a zero point where there is")],
     ]  # fmt: skip
-    return tables.markdown(["", say("Value"), ""], rows, " r ")
+    return tables.markdown([say("Quantity"), say("Value"), say("What is meant")], rows, " r ")
 
 
 def _span(values: np.ndarray) -> str:
