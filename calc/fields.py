@@ -281,7 +281,7 @@ def described(fields: Sequence[Field]) -> str:
 
 
 # SI units of those that links write in multiples.
-_SI = {"µs": "s", "ms": "s", "GB": "byte", "GB/s": "byte/s", "TFLOP/s": "FLOP/s"}
+_SI = {"µs": "s", "ms": "s", "GB": "byte", "MB": "byte", "GB/s": "byte/s", "TFLOP/s": "FLOP/s"}
 _ITEMS = {"models": "Model", "chips": "Chip", "formats": "NumberFormat"}
 
 

@@ -7,6 +7,7 @@ as in a notebook, they stay English.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -48,8 +49,20 @@ def inside(label: str) -> str:
     return said if said[:2].isupper() else said[:1].lower() + said[1:]
 
 
+def size(value: float) -> str:
+    """A number of bytes in a sentence: three digits and a decimal prefix.
+
+    >>> size(1342.1e9), size(160e9), size(0.0)
+    ('1.34 TB', '160 GB', '0 B')
+    """
+    rounded = float(f"{value:.3g}")
+    step = min(max(math.floor(math.log10(rounded) / 3), 0), 5) if rounded > 0 else 0
+    return f"{rounded / 1000.0**step:.4g} {('B', 'kB', 'MB', 'GB', 'TB', 'PB')[step]}"
+
+
 # Units that are words, for whatever names one; other units are the same in every language.
 UNITS = (
+    marked("adapters"),
     marked("all-reduces"),
     marked("answers"),
     marked("batches"),

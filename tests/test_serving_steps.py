@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scenarios import scenario, with_room
+from scenarios import constant, scenario, with_room
 
-from calc import Scenario, decode, memory, prefill, serving
+from calc import Scenario, decode, memory, prefill, serving, speculative
 from calc.serving import Fate
 from calc.serving.policies import Batching
 from calc.serving.pool import Relief
+from presets import models
 
 
 @dataclass
@@ -345,3 +346,49 @@ def test_jumping_equals_stepping_on_longer_answers(policy: Batching) -> None:
     assert_allclose(run.ended, ended, rtol=0, atol=1e-9)
     assert run.finished.all()
     assert run.memory[0].peak < 2000
+
+
+def test_a_served_batch_speculates() -> None:
+    """F8.26: one sequence takes a check for each so many tokens; in a batch a check costs more."""
+    s = scenario(acceptance=0.8, n_draft=4, cost_ratio=0.05)
+    drafts = serving.Speculative()
+    tokens = (1 - 0.8**5) / 0.2
+    for batch in (1, 200):
+        cycle = speculative.batch_speedup(s, batch, 1000)
+        clock = serving.Clock(s, 2000, 256, drafts)
+        found = clock.step(np.full(batch, 1000))
+        assert_allclose(found, (cycle.draft + cycle.verify) / tokens, rtol=1e-9)
+    traffic = constant(1, serving.AtOnce(), 1000, 1001)
+    plain, drafted = (
+        serving.simulate(s, traffic, serving.Continuous(8), steps=steps)
+        for steps in (serving.Plain(), drafts)
+    )
+    speedup = float(speculative.batch_speedup(s, 1, 1500).speedup)
+    assert_allclose(plain.tpot[0] / drafted.tpot[0], speedup, rtol=1e-3)
+    # Nothing accepted, nothing drafted: a plain step.
+    idle = serving.Clock(scenario(acceptance=0.0, n_draft=1, cost_ratio=0.0), 100, 8, drafts)
+    assert idle.step(np.full(4, 50)) >= serving.Clock(scenario(), 100, 8).step(np.full(4, 50))
+    # A draft model takes memory of its own.
+    small = replace(s, draft=models["llama-3-8b"])
+    assert drafts.memory(s) == 0
+    assert_allclose(
+        drafts.memory(small), memory.weights(replace(small, model=models["llama-3-8b"]))
+    )
+
+
+def test_adapters_take_memory_and_share_no_cache() -> None:
+    s = scenario()
+    traffic = constant(200, serving.Poisson(2.0), 100, 20, system=2000)
+    runs = [
+        serving.simulate(
+            s, replace(traffic, adapters=adapters), serving.Continuous(32),
+            prefix=serving.SpareMemory(), beside=adapters * 1e9,
+        )
+        for adapters in (0, 20)
+    ]  # fmt: skip
+    totals = [run.memory[0].total for run in runs]
+    assert_allclose(totals[0] - totals[1], 20e9 / 2621440, atol=1)
+    for run, adapters in zip(runs, (1, 20), strict=True):
+        # Each adapter reads the system prompt once.
+        assert_allclose(run.found, (200 - adapters) * 2000, rtol=0.02)
+        assert_allclose(run.traffic.shared, (200 - adapters) * 2000 / (200 * 2100), rtol=1e-9)

@@ -43,6 +43,7 @@ from calc.serving.service import (
 )
 from calc.serving.simulate import LoadPoint, clock_for, load_sweep, simulate
 from calc.serving.staffing import Autoscaler, Failures, Outages
+from calc.serving.steps import Plain, Speculative
 from calc.serving.task import Fate, State
 from calc.serving.trace import read as read_trace
 from calc.serving.traffic import Traffic, closed_loop, generate
@@ -80,6 +81,7 @@ __all__ = [
     "Mix",
     "Outages",
     "Paged",
+    "Plain",
     "Poisson",
     "PrefixAware",
     "Recompute",
@@ -92,6 +94,7 @@ __all__ = [
     "Shift",
     "Shifts",
     "SpareMemory",
+    "Speculative",
     "Spread",
     "State",
     "Static",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from calc import fields
@@ -26,6 +26,7 @@ from calc.serving.reuse import CHIPS, HOST, SSD, Tier
 from calc.serving.routing import InTurn, LeastRequests, LeastTokens, PrefixAware, Routing
 from calc.serving.service import Limits
 from calc.serving.staffing import Autoscaler, Failures, Staffing
+from calc.serving.steps import PLAIN, Speculative, Steps
 from calc.serving.traffic import Traffic, closed_loop, generate
 from calc.words import marked, say
 
@@ -211,6 +212,17 @@ class Asked:
     disk_memory: float = optional(Quantity(
         "sm", marked("SSD"), "GB", 1000, 1, 1000000,
         marked("For the prefixes of one chip, where they are kept there too."), scale=1e9))
+    speculation: str = optional(Option(
+        "spec", marked("Speculation"), "off",
+        marked("Whether tokens are drafted and checked, with the draft, acceptance and length of "
+               "Speculation."), ("off", "on")))
+    adapters: int = optional(Quantity(
+        "lora", marked("LoRA adapters"), "adapters", 0, 0, 1024,
+        marked("In turn over sessions, all in memory (max_loras): caches are shared by those of "
+               "one adapter only. Their own FLOPs are left out.")))
+    adapter_size: float = optional(Quantity(
+        "ls", marked("Adapter"), "MB", 100, 1, 100000,
+        marked("Of one adapter, over all chips of a replica."), scale=1e6))
     failures: float = optional(Quantity(
         "mtb", marked("Fails every"), "s", 0.0, 0, 1e8,
         marked("Mean time from a start of a replica to its failure; 0: never."), whole=False,
@@ -236,7 +248,8 @@ class Setup:
     `deployments` are the policies by id, all with the same chips; `memory`, `relief` and `prefix`
     are how each of their replicas handles cache; `shown` is the policy to look at, `budget` the
     tokens of a step that reads chunks, and `notices` say what could not be as asked; `tiers` are
-    the memories of a replica that can keep prefixes, whether they do or not.
+    the memories of a replica that can keep prefixes, whether they do or not;
+    `steps` is how tokens are made, `beside` what adapters take of a replica's memory [byte].
     """
 
     deployments: Mapping[str, Deployment]
@@ -248,6 +261,8 @@ class Setup:
     budget: int
     notices: tuple[str, ...] = ()
     tiers: tuple[Tier, ...] = ()
+    steps: Steps = PLAIN
+    beside: float = 0.0
 
 
 def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
@@ -259,6 +274,10 @@ def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
         If they cannot come together.
     """
     asked = Asked(**fields.resolved(FIELDS, values, {}))
+    return replace(_drawn(asked, values, scenario), adapters=asked.adapters)
+
+
+def _drawn(asked: Asked, values: Mapping[str, Any], scenario: Scenario) -> Traffic:
     lengths_of = _LENGTHS[asked.lengths]
     prompt, output = (lengths_of(mean, asked.spread) for mean in (scenario.prompt, scenario.output))
     if asked.clients:
@@ -388,7 +407,8 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
         "host": on_host,
         "ssd": HostAndDisk(on_host, on_disk),
     }
-    room = max(capacity(scenario) - weights(scenario), 0.0)
+    taken = asked.adapters * asked.adapter_size
+    room = max(capacity(scenario) - weights(scenario) - taken, 0.0)
     tiers = (
         Tier(CHIPS, room, math.inf),
         Tier(HOST, on_host.limit, on_host.bandwidth),
@@ -404,4 +424,6 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
         budget,
         tuple(notices),
         tiers,
+        Speculative() if asked.speculation == "on" else PLAIN,
+        asked.adapters * asked.adapter_size,
     )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from calc.serving.task import Task
 from calc.serving.trie import Chain
 
-# The edge of the system prompt; sessions and blocks of a trace have numbers from 0.
+# The edge of the system prompt, below it those of other adapters; sessions and blocks of a trace
+# have numbers from 0.
 SYSTEM = -1
 # More blocks than any text has.
 _ENDLESS = 1 << 60
@@ -29,7 +30,9 @@ class Hashes:
         return Hashes(self.block, tuple(self.ids[row] for row in rows))
 
 
-def chains(block: int, system: int, hashes: Hashes | None) -> Callable[[Task], Chain]:
+def chains(
+    block: int, system: int, hashes: Hashes | None, adapters: int = 0
+) -> Callable[[Task], Chain]:
     """What gives the chain of a request in blocks of so many tokens.
 
     Parameters
@@ -41,11 +44,13 @@ def chains(block: int, system: int, hashes: Hashes | None) -> Callable[[Task], C
     hashes : Hashes, optional
         Of a trace that tells what its prompts share. Otherwise those of a session do: each begins
         with all that was said before.
+    adapters : int
+        Of LoRA, in turn over sessions: a cache is of use to its own adapter only. 0 for none.
     """
     shared = system // block
-    top = ((SYSTEM, shared),) if shared else ()
     if hashes is None:
-        return lambda task: (*top, (task.session, _ENDLESS))
+        tops = [((SYSTEM - adapter, shared),) if shared else () for adapter in range(adapters or 1)]
+        return lambda task: (*tops[task.session % len(tops)], (task.session, _ENDLESS))
     known: dict[int, Chain] = {}
 
     def chain(task: Task) -> Chain:

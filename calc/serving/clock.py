@@ -22,12 +22,13 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from calc import decode, prefill
+from calc import prefill
 from calc.fields import Quantity
 from calc.layout import Layout
 from calc.scenario import FIELDS, Scenario
 from calc.serving.errors import ServingError
 from calc.serving.prompts import Prompts
+from calc.serving.steps import PLAIN, Steps
 from calc.words import say
 
 Array = NDArray[np.float64]
@@ -45,6 +46,8 @@ class Clock:
         Longest context that will be asked for [token].
     most : int
         Largest batch that will be asked for [sequence].
+    steps : Steps
+        How tokens are made.
 
     Raises
     ------
@@ -52,19 +55,19 @@ class Clock:
         If the chip has no published rate, or no link that the layout needs.
     """
 
-    def __init__(self, scenario: Scenario, longest: int, most: int) -> None:
+    def __init__(self, scenario: Scenario, longest: int, most: int, steps: Steps = PLAIN) -> None:
         batches = FIELDS["batch"]
         assert isinstance(batches, Quantity)
-        self.scenario, self.longest = scenario, longest
+        self.scenario, self.longest, self.steps = scenario, longest, steps
         self.most = int(min(most, batches.high))
         sizes = np.arange(1, self.most + 1)
-        alone = decode.step_time(scenario, batch=1, context=np.arange(longest + 1)).busy
+        alone = steps.time(scenario, 1, np.arange(longest + 1)).busy
         alone = np.broadcast_to(alone, (longest + 1,))
         # Where attention starts afresh at chunks, the shortest context is not the quickest.
         quick, slow = int(np.argmin(alone)), int(np.argmax(alone))
-        empty = decode.step_time(scenario, batch=sizes, context=quick)
-        full = decode.step_time(scenario, batch=sizes, context=slow).busy
-        if not np.isfinite(empty.total).all() or not np.isfinite(alone).all():
+        empty = steps.time(scenario, sizes, quick)
+        full = steps.time(scenario, sizes, slow).busy
+        if not empty.known or not np.isfinite(alone).all():
             raise ServingError(_unknown(scenario))
         share = alone - alone[quick]
         each = share[slow] if share[slow] > 0 else 1.0
@@ -74,7 +77,7 @@ class Clock:
         self.gain: list[float] = [1.0, *gain.tolist()]
         self.links: list[float] = [0.0, *empty.communication.tolist()]
         self.overhead = float(np.max(empty.overhead))
-        self.hides = empty.link_overlap if any(self.links) else 0.0
+        self.hides = empty.hides if any(self.links) else 0.0
         self.share = share
         # Sum of the shares of all contexts below one.
         self.shares = np.concatenate([[0.0], np.cumsum(share)])
@@ -82,10 +85,10 @@ class Clock:
         self._chunk_rows: dict[int, tuple[list[float], list[float]]] = {}
         self.lanes = int(prefill.concurrency(scenario))
 
-    def covers(self, scenario: Scenario, longest: int, most: int) -> bool:
-        """Whether it times a scenario, contexts so long and batches so large."""
+    def covers(self, scenario: Scenario, longest: int, most: int, steps: Steps = PLAIN) -> bool:
+        """Whether it times a scenario, contexts so long and batches so large, made so."""
         same = self.scenario is scenario or self.scenario == scenario
-        return same and self.longest >= longest and self.most >= most
+        return same and self.steps == steps and self.longest >= longest and self.most >= most
 
     @cached_property
     def slope(self) -> float:

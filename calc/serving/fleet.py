@@ -15,7 +15,7 @@ from calc.serving.log import Log
 from calc.serving.replica import Replica
 from calc.serving.roster import Roster, Shift
 from calc.serving.routing import Key, Routing
-from calc.serving.staffing import Staffing
+from calc.serving.staffing import MOST_RETRIES, Staffing
 from calc.serving.task import Fate, Task
 
 
@@ -213,7 +213,7 @@ class Fleet:
             self.at(self.now + down, partial(self._serve, place))
         for task in sorted(held, key=lambda task: task.request):
             self._places.pop(task.request, None)
-            if task.doom or not retried:
+            if task.doom or not retried or self._log.retries[task.request] == MOST_RETRIES:
                 self._end(task, task.doom or Fate.LOST)
                 continue
             self._log.retries[task.request] += 1

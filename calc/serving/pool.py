@@ -17,7 +17,7 @@ from calc import memory
 from calc.scenario import Scenario
 from calc.serving.errors import ServingError, positive, whole
 from calc.serving.lengths import LONGEST
-from calc.words import marked, say
+from calc.words import marked, say, size
 
 Array = NDArray[np.float64]
 Blocks = NDArray[np.int64]
@@ -177,8 +177,10 @@ class Footprint:
     paged: bool = True
 
     @classmethod
-    def of(cls, scenario: Scenario, kept: Memory, longest: int) -> Footprint:
+    def of(cls, scenario: Scenario, kept: Memory, longest: int, beside: float = 0.0) -> Footprint:
         """The footprint of contexts up to the longest.
+
+        So many bytes `beside` the weights are taken too, as by adapters or a draft model.
 
         Raises
         ------
@@ -186,16 +188,16 @@ class Footprint:
             If the weights leave no room for a single block.
         """
         s = scenario
-        if not memory.weights_fit(s):
+        if not memory.weights_fit(s) or memory.weights(s) + beside > memory.capacity(s):
             raise ServingError(
                 say(
-                    "{model} does not fit on {n:,} × {chip}: its weights take {weights:,.1f} GB of "
-                    "{capacity:,.1f} GB.",
+                    "{model} does not fit on {n:,} × {chip}: its weights take {weights} of "
+                    "{capacity}.",
                     model=s.model.name,
                     n=s.n_chips,
                     chip=s.chip.name,
-                    weights=memory.weights(s) / 1e9,
-                    capacity=memory.capacity(s) / 1e9,
+                    weights=size(memory.weights(s) + beside),
+                    capacity=size(memory.capacity(s)),
                 )
             )
         reach = max(longest, s.kv_block)
@@ -204,25 +206,24 @@ class Footprint:
         cached = memory.kv_per_sequence(s, np.arange(reach + 1))
         cached = np.maximum.accumulate(np.broadcast_to(cached, (reach + 1,)))
         # A block is what its tokens add while every layer still grows; a constant state is one.
-        size = float(cached[s.kv_block] - cached[0]) or float(cached[-1])
-        room = memory.capacity(s) - memory.weights(s)
-        if size <= 0:
+        block = float(cached[s.kv_block] - cached[0]) or float(cached[-1])
+        room = memory.capacity(s) - memory.weights(s) - beside
+        if block <= 0:
             filled, total = np.zeros(reach + 1), 1 << 40
         else:
-            filled, total = cached / size, int(room / size)
+            filled, total = cached / block, int(room / block)
         if not total:
             raise ServingError(
                 say(
-                    "Beside its weights {model} has room for {room:,.2f} GB of cache, less than "
-                    "one block.",
+                    "Beside its weights {model} has room for {room} of cache, less than one block.",
                     model=s.model.name,
-                    room=room / 1e9,
+                    room=size(room),
                 )
             )
         table = kept.table(filled)
         paged = isinstance(kept, Paged)
         shared = np.floor(np.round(filled, 9)).astype(np.int64) if paged else np.zeros_like(table)
-        return cls(s.kv_block, size, total, filled, table, shared, paged)
+        return cls(s.kv_block, block, total, filled, table, shared, paged)
 
     @cached_property
     def linear(self) -> bool:

@@ -289,7 +289,7 @@ class HostAndDisk:
 
 
 def _chains(footprint: Footprint, traffic: Traffic) -> Callable[[Task], Chain]:
-    return chains(footprint.tokens, traffic.system, traffic.hashes)
+    return chains(footprint.tokens, traffic.system, traffic.hashes, traffic.adapters)
 
 
 def _same_for_every_token(footprint: Footprint, model: str) -> None:

@@ -17,6 +17,7 @@ from calc.serving.policies import Batching
 from calc.serving.pool import Footprint, Memory, Paged, Recompute, Relief
 from calc.serving.prefix import PrefixCache
 from calc.serving.run import Intervals, MemoryUse, Run, Shifts
+from calc.serving.steps import PLAIN, Steps
 from calc.serving.task import Fate, Task
 from calc.serving.traffic import Traffic
 from calc.words import say
@@ -36,6 +37,8 @@ def simulate(
     progress: Callable[[float], bool | None] | None = None,
     clock: Clock | None = None,
     most_events: int | None = None,
+    steps: Steps = PLAIN,
+    beside: float = 0.0,
 ) -> Run:
     """Serve traffic; the same arguments give the same run.
 
@@ -64,6 +67,10 @@ def simulate(
     most_events : int, optional
         Events after which the run is stopped, which a notice then says: long prompts in small
         chunks, or many requests, have millions. Without end by default.
+    steps : Steps
+        How tokens are made; one of each sequence a step by default.
+    beside : float
+        What of a replica's memory is taken beside weights and cache, as by adapters [byte].
 
     Raises
     ------
@@ -76,12 +83,13 @@ def simulate(
     """
     deployment = policy if isinstance(policy, Deployment) else Colocated(policy)
     kept, relieved = memory or Paged(), relief or Recompute()
-    footprint = Footprint.of(scenario, kept, traffic.longest)
+    taken = beside + steps.memory(scenario)
+    footprint = Footprint.of(scenario, kept, traffic.longest, taken)
     if prefix:
         prefix.check(footprint, scenario.model.name)
     slots = deployment.batching.slots
-    if clock is None or not clock.covers(scenario, traffic.longest, slots):
-        clock = clock_for(scenario, traffic, slots)
+    if clock is None or not clock.covers(scenario, traffic.longest, slots, steps):
+        clock = clock_for(scenario, traffic, slots, steps)
     log = Log(len(traffic))
     tasks, notices = _tasks(traffic, footprint, kept, slots, log)
     comers = Clients(tasks, traffic.loop, log) if traffic.loop else Timed(tasks)
@@ -99,9 +107,11 @@ def simulate(
     return _run(scenario, deployment, floor, stopped, notices)
 
 
-def clock_for(scenario: Scenario, traffic: Traffic, slots: int = 256) -> Clock:
+def clock_for(
+    scenario: Scenario, traffic: Traffic, slots: int = 256, steps: Steps = PLAIN
+) -> Clock:
     """Times of a scenario for all that traffic may ask, in batches of up to so many slots."""
-    clock = Clock(scenario, traffic.longest, slots)
+    clock = Clock(scenario, traffic.longest, slots, steps)
     clock.prompts.learn(traffic.prompt)
     if traffic.system:
         block = scenario.kv_block

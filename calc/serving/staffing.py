@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from calc.serving.fleet import Fleet
 
 
+# A request that failures have sent again so often is lost with the next.
+MOST_RETRIES = 10
+
+
 class Staffing(Protocol):
     """What changes a fleet."""
 
@@ -38,7 +42,7 @@ class Outages:
         Place of the replica among those that decode, when it stops and how long it is down [s].
     retried : bool
         Whether what it had goes to another replica, where it is read again with what has been
-        written of it; lost otherwise.
+        written of it, `MOST_RETRIES` times at most; lost otherwise.
     """
 
     each: tuple[tuple[int, float, float], ...]

@@ -60,6 +60,8 @@ class Traffic:
         Answers generated for each prompt, all of the request's output length (best of n).
     classified : Classified, optional
         Which class each request is of, where there are classes.
+    adapters : int
+        LoRA adapters, in turn over sessions; 0 for none.
     loop : Loop, optional
         Clients that send a request when their last is answered: arrivals are known after the run.
     notices : tuple of str
@@ -79,6 +81,7 @@ class Traffic:
     samples: int = 1
     hashes: Hashes | None = None
     classified: Classified | None = None
+    adapters: int = 0
     loop: Loop | None = None
     notices: tuple[str, ...] = ()
     understood: tuple[str, ...] = ()
@@ -140,7 +143,11 @@ class Traffic:
     @cached_property
     def shared(self) -> float:
         """Share of prompt tokens that a cache without a limit would find (F8.18)."""
-        found, seen = int(np.minimum(self.system, self.prompt[1:] - 1).clip(0).sum()), set[int]()
+        # Each adapter reads the system prompt once.
+        again = np.ones(len(self), dtype=bool)
+        again[np.unique(self.session % max(self.adapters, 1), return_index=True)[1]] = False
+        found = int(np.minimum(self.system, self.prompt[again] - 1).clip(0).sum())
+        seen: set[int] = set()
         if self.hashes:
             found = 0
             for ids, prompt in zip(self.hashes.ids, self.prompt.tolist(), strict=True):

@@ -280,7 +280,7 @@ def _run(
         run = serving.simulate(
             scenario, found.traffic, found.setup.deployments[policy], memory=found.setup.memory,
             relief=found.setup.relief, prefix=found.setup.prefix, clock=clock, progress=told,
-            most_events=_MOST_EVENTS,
+            most_events=_MOST_EVENTS, steps=found.setup.steps, beside=found.setup.beside,
         )  # fmt: skip
     except serving.ServingError as error:
         found.problems[policy] = str(error)
@@ -292,7 +292,8 @@ def outcome(scenario: Scenario, traffic: Traffic, setup: Setup) -> Outcome:
     """What the policy that is shown makes of traffic."""
     run = serving.simulate(
         scenario, traffic, setup.deployments[setup.shown], memory=setup.memory,
-        relief=setup.relief, prefix=setup.prefix, most_events=_MOST_EVENTS,
+        relief=setup.relief, prefix=setup.prefix, most_events=_MOST_EVENTS, steps=setup.steps,
+        beside=setup.beside,
     )  # fmt: skip
     return Outcome(run, serving.summary(run, setup.limits))
 
@@ -317,7 +318,7 @@ def _work(traffic: Traffic, setup: Setup) -> float:
 
 def _clock(scenario: Scenario, traffic: Traffic, setup: Setup) -> serving.Clock:
     slots = max(one.batching.slots for one in setup.deployments.values())
-    return serving.clock_for(scenario, traffic, slots)
+    return serving.clock_for(scenario, traffic, slots, setup.steps)
 
 
 @dataclass
@@ -388,7 +389,7 @@ def _served(scenario: Scenario, setup: Setup, policy: str) -> Callable[[Traffic,
         return serving.simulate(
             scenario, traffic, setup.deployments[policy], memory=setup.memory,
             relief=setup.relief, prefix=setup.prefix, clock=clocks[0], most_events=_MOST_EVENTS,
-            progress=told,
+            progress=told, steps=setup.steps, beside=setup.beside,
         )  # fmt: skip
 
     return run
@@ -435,7 +436,8 @@ def more_crowds(
     for policy, known in kept.figures.items():
         run = serving.simulate(
             scenario, traffic, setup.deployments[policy], memory=setup.memory,
-            relief=setup.relief, prefix=setup.prefix, clock=clock,
+            relief=setup.relief, prefix=setup.prefix, clock=clock, steps=setup.steps,
+            beside=setup.beside,
         )  # fmt: skip
         known.append(serving.summary(run, setup.limits))
 
