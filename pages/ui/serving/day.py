@@ -76,6 +76,8 @@ def chart(simulated: Simulated, shown: Outcome) -> Shown:
         times, serves = np.array([each[0].start, each[-1].end]), np.full(2, len(run.memory))
     else:
         times, serves = run.shifts.running(Shift.SERVING)
+        # Those that serve to the end do not stop with it.
+        serves = np.concatenate([serves[:-1], serves[-2:-1]])
     replicas, requests = say("replicas that serve"), say("requests/s")
     data: list[dict[str, Any]] = [
         {
@@ -113,9 +115,9 @@ def waits(simulated: Simulated, shown: Outcome) -> Shown:
     each = found(simulated, shown)
     unit, scale = _unit(shown.run)
     middle = np.array([(one.start + one.end) / 2 for one in each]) / scale
-    limit = simulated.setup.limits.ttft
+    limits = simulations.limits(simulated, lambda one: one.ttft)
     data: list[dict[str, Any]] = []
-    keys, known = [], [limit]
+    keys, known = [], list(limits)
     for percent, colour, dash in ((50, "#56B4E9", "dash"), (99, "#0072B2", "solid")):
         label = f"p{percent} TTFT"
         values = np.array([one.ttft.percentiles[percent] for one in each])
@@ -135,7 +137,7 @@ def waits(simulated: Simulated, shown: Outcome) -> Shown:
         "yaxis": {"type": "log", "title": {"text": say("Time to first token (s)")},
                   "range": [np.log10(low) - 0.1, np.log10(high) + 0.1], "automargin": False,
                   **kit.ticks(low, high, True)},
-        "shapes": [kit.rule("y", limit, "dash"),
+        "shapes": [*(kit.rule("y", limit, "dash") for limit in limits),
                    kit.legend([*keys, kit.key(say("limit"), palette.RULE, "╍╍")])],
     }  # fmt: skip
     return Shown(

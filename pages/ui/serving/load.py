@@ -45,6 +45,9 @@ def tab(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> 
 def _rates(loads: Loads, simulated: Simulated) -> Callable[[], None]:
     """Other arrival rates, and the highest that keeps the limits; what draws the bar again."""
     limits = simulated.setup.limits
+    # Of classes the strictest.
+    ttft, *_ = simulations.limits(simulated, lambda one: one.ttft)
+    tpot, *_ = simulations.limits(simulated, lambda one: kit.MILLI * one.tpot)
     again = _bar(loads, sum(len(knee.tried) for knee in loads.known.values()))
     st.markdown(words.knees(loads, limits))
     curves = {
@@ -56,12 +59,12 @@ def _rates(loads: Loads, simulated: Simulated) -> Callable[[], None]:
     }
     charts: Charts = {
         "ttft": (
-            lambda one: one.ttft.percentiles[90], say("p90 TTFT (s)"), limits.ttft,
+            lambda one: one.ttft.percentiles[90], say("p90 TTFT (s)"), ttft,
             say("p90 of the time to first token against the arrival rate."),
         ),
         "tpot": (
             lambda one: kit.MILLI * one.tpot.percentiles[90], say("p90 TPOT (ms)"),
-            kit.MILLI * limits.tpot, say("p90 of the time per output token against the arrival "
+            tpot, say("p90 of the time per output token against the arrival "
                                          "rate."),
         ),
         "goodput": (
@@ -85,7 +88,8 @@ def _rates(loads: Loads, simulated: Simulated) -> Callable[[], None]:
 
 def _clients(crowds: Crowds, simulated: Simulated) -> None:
     """Other numbers of clients."""
-    limits = simulated.setup.limits
+    ttft, *_ = simulations.limits(simulated, lambda one: one.ttft)
+    tpot, *_ = simulations.limits(simulated, lambda one: kit.MILLI * one.tpot)
     _bar(crowds, sum(map(len, crowds.figures.values())))
     charts: Charts = {
         "throughput": (
@@ -93,11 +97,11 @@ def _clients(crowds: Crowds, simulated: Simulated) -> None:
             say("Tokens each second against the number of clients."),
         ),
         "ttft": (
-            lambda one: one.ttft.mean, say("Mean TTFT (s)"), limits.ttft,
+            lambda one: one.ttft.mean, say("Mean TTFT (s)"), ttft,
             say("Mean time to first token against the number of clients."),
         ),
         "tpot": (
-            lambda one: kit.MILLI * one.tpot.mean, say("Mean TPOT (ms)"), kit.MILLI * limits.tpot,
+            lambda one: kit.MILLI * one.tpot.mean, say("Mean TPOT (ms)"), tpot,
             say("Mean time per output token against the number of clients."),
         ),
     }  # fmt: skip

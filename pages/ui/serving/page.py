@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import streamlit as st
 
@@ -69,18 +69,10 @@ def first_tokens(view: ServingView) -> Shown | None:
     return Shown(
         figures.distribution(
             simulated, lambda run: run.ttft, say("Time to first token (s)"),
-            _limits(simulated, lambda one: one.ttft),
+            simulations.limits(simulated, lambda one: one.ttft),
         ),
         say("Share of requests within a time to first token, for all policies."),
     )  # fmt: skip
-
-
-def _limits(
-    simulated: Simulated, of: Callable[[serving.Limits | serving.ServiceClass], float]
-) -> list[float]:
-    """A limit of the service, or of each of its classes."""
-    found = simulated.traffic.classified
-    return sorted({of(one) for one in (found.classes if found else [simulated.setup.limits])})
 
 
 def charts(view: ServingView) -> None:
@@ -125,7 +117,7 @@ def percentiles(view: ServingView) -> None:
         figures.distribution(
             simulated, lambda run: kit.MILLI * run.tpot,
             say("Time per output token (ms)"),
-            _limits(simulated, lambda one: kit.MILLI * one.tpot), "ms",
+            simulations.limits(simulated, lambda one: kit.MILLI * one.tpot), "ms",
         ),
         key="service-tpot",
         alt=say("Share of requests within a time per output token, for all policies."),

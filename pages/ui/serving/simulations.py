@@ -82,6 +82,14 @@ class Simulated:
         return self.outcomes.get(self.setup.shown)
 
 
+def limits(
+    simulated: Simulated, of: Callable[[Limits | serving.ServiceClass], float]
+) -> list[float]:
+    """A limit of the service, or those of its classes from the strictest on."""
+    found = simulated.traffic.classified
+    return sorted({of(one) for one in (found.classes if found else [simulated.setup.limits])})
+
+
 def name(id: str) -> str:
     """A policy as it is called."""
     return say(LABELS[id])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from calc import Scenario, calibration, metrics
+from calc import Scenario, calibration, metrics, serving
 from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
 from calc.layout import Layout
@@ -42,6 +42,12 @@ def told(scenario: Scenario, load: str = "") -> str:
 def asked(values: Mapping[str, Any], tpot: float) -> str:
     """What comes and what it must keep, in one line; `tpot` is the limit on it [s]."""
     told = {name: values[name] for name in ("rate", "clients", "prompt", "output")}
+    classes = len(serving.classes.read(values["classes"])) if values.get("classes") else 0
+    if classes and not values.get("trace"):
+        # Each with lengths and limits of its own.
+        if told["clients"]:
+            return say("{clients:,} clients, {n} classes", n=classes, **told)
+        return say("{rate:g} requests/s, {n} classes", n=classes, **told)
     if values.get("trace"):
         traffic = say("requests of a trace")
     elif told["clients"]:
