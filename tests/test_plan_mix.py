@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from calc import Scenario, plan
 from calc.plan import Ask, replica
+from calc.serving.classes import ServiceClass
 from presets import chips, formats, models
 
 FP8 = formats["fp8"]
@@ -22,25 +23,15 @@ SPACE = plan.Space(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Alike:
-    """A class of requests."""
-
-    name: str
-    share: float
-    prompt: int
-    output: int
-    ttft: float
-    tpot: float
-
-
-CHAT = Alike("chat", 0.7, 1000, 300, 1.0, 0.04)
-DOCUMENTS = Alike("documents", 0.3, 12_000, 600, 6.0, 0.08)
+CHAT = ServiceClass(name="chat", share=0.7, prompt=1000, output=300, ttft=1.0, tpot=0.04)
+DOCUMENTS = ServiceClass(
+    name="documents", share=0.3, prompt=12_000, output=600, ttft=6.0, tpot=0.08
+)  # fmt: skip
 
 
 def test_classes_that_are_alike_are_one_class() -> None:
     one = Ask(rate=4.0, prompt=3000, output=300, ttft=2.0, tpot=0.04, spread=0.5)
-    same = Alike("a", 0.2, 3000, 300, 2.0, 0.04)
+    same = ServiceClass(name="a", share=0.2, prompt=3000, output=300, ttft=2.0, tpot=0.04)
     mixed = Ask.mixed((same, replace(same, name="b", share=0.6)), rate=4.0, spread=0.5)
     assert (mixed.context, mixed.steps) == pytest.approx((one.context, one.steps))
     layout = replica.layout_of(S)
@@ -69,7 +60,9 @@ def test_a_class_with_long_prompts_waits_longer_and_delays_short_answers_more() 
 @settings(max_examples=12, deadline=None)
 @given(st.floats(0.05, 0.95), st.integers(200, 20_000), st.sampled_from(["mean", "p95"]))
 def test_every_class_keeps_its_own_limits(share: float, prompt: int, percentile: str) -> None:
-    other = Alike("other", 1 - share, prompt, 200, 4.0, 0.1)
+    other = ServiceClass(
+        name="other", share=1 - share, prompt=prompt, output=200, ttft=4.0, tpot=0.1
+    )
     ask = Ask.mixed((replace(CHAT, share=share), other), rate=2.0, percentile=percentile)
     for one in plan.search(S, ask, SPACE, refine=False).rows:
         times = plan.class_times(one)
@@ -77,3 +70,13 @@ def test_every_class_keeps_its_own_limits(share: float, prompt: int, percentile:
         for time, asked in zip(times, ask.parts, strict=True):
             assert time.tpot <= asked.tpot * (1 + 1e-9)
             assert time.ttft <= asked.ttft * (1 + 1e-9)
+
+
+def test_a_plan_for_classes_holds_before_simulated_requests() -> None:
+    ask = Ask.mixed((CHAT, DOCUMENTS), rate=4.0)
+    one = plan.search(S, ask, SPACE).best
+    assert one
+    found = plan.verify(one, 800)
+    assert found.holds
+    assert [each.name for each in found.classes] == ["chat", "documents"]
+    assert found.ttft == max(found.classes[0].ttft.mean, found.classes[1].ttft.mean / 6)

@@ -95,6 +95,18 @@ def test_each_tab_opens() -> None:
         assert told in words(test) + notes(test) + "".join(code.value for code in test.code)
 
 
+def test_classes_have_limits_of_their_own() -> None:
+    test = opened("plan", **CHAT, cls="chat_0.7_1000_200_1_40*documents_0.3_12000_600_6_80")
+    said = words(test)
+    assert "1.00 s and 40.0 ms of chat, 6.00 s and 80.0 ms of documents (mean)" in said
+    assert "| chat | 70 % | 1,000 |" in said
+    assert "TPOT of limit (%)" in test.dataframe[0].value.columns
+    test.session_state["plan-tabs"] = "Simulated"
+    assert not test.run().exception
+    table = test.table[0].value
+    assert [name.split(": ")[-1] for name in table["Plan"]][:2] == ["chat", "documents"]
+
+
 def test_what_cannot_be_asked_is_said_in_a_sentence() -> None:
     said = words(opened("plan", **{**CHAT, "on": "sidebar", "chip": "t4"}))
     assert said.startswith("**No plan**: no price is published.")

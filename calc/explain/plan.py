@@ -42,7 +42,15 @@ def explanations(candidate: Candidate) -> Mapping[str, Explanation]:
             marked("Answer tokens at the rate over the power of all chips."), _joule,
         ),
     }  # fmt: skip
-    if one.prefill is None:
+    if one.ask.classes:
+        # Slots are for busy periods as well, and times are those of each class.
+        del entries["plan_slots"]
+        entries["plan_steps"] = (
+            marked("Steps of an answer"), "s", "steps", "F13.7",
+            marked("After its first token, averaged over the classes by their shares."),
+            _mean_steps,
+        )  # fmt: skip
+    elif one.prefill is None:
         entries |= {
             "plan_tpot": (
                 marked("TPOT, mean"), r"\mathrm{TPOT}", "s", "F13.1",
@@ -57,7 +65,7 @@ def explanations(candidate: Candidate) -> Mapping[str, Explanation]:
                 marked("For the reader, before a prompt is read."), _wait,
             ),
         }  # fmt: skip
-    else:
+    if one.prefill and not one.ask.classes:
         entries["plan_transfer"] = (
             marked("Sending a cache"), "t_x", "s", f"F8.9; {DISTSERVE}",
             marked("From a prefill replica through the ports of its chips."), _transfer,
@@ -131,6 +139,16 @@ def _batch(one: Candidate) -> Symbol:
 
 def _steps(one: Candidate) -> Symbol:
     return Symbol("s", one.ask.steps, "steps", marked("steps after the first token"))
+
+
+def _mean_steps(one: Candidate) -> Expression:
+    total: Expression | None = None
+    for number, part in enumerate(one.ask.parts, start=1):
+        share = Symbol(rf"\pi_{number}", part.share, "share", marked("share of a class"))
+        steps = Symbol(f"s_{number}", part.steps, "steps", marked("steps of its answers"))
+        total = share * steps if total is None else total + share * steps
+    assert total is not None
+    return total
 
 
 def _rate(one: Candidate) -> Expression:

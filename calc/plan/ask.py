@@ -15,8 +15,9 @@ from calc.chip import Chip
 from calc.errors import LedgerError
 from calc.formats import NumberFormat
 from calc.plan import mix
-from calc.plan.mix import Array, Class, Part
+from calc.plan.mix import Array, Part
 from calc.serving import queueing
+from calc.serving.classes import ServiceClass, shares
 from calc.words import marked, say
 
 # What counts as within a limit: the mean of all requests, or the slowest of so many.
@@ -71,7 +72,7 @@ class Ask:
         What is best, of `OBJECTIVES`.
     spare : bool
         Whether each pool has one replica more than it needs.
-    classes : tuple of Class
+    classes : tuple of ServiceClass
         What requests are of, each with lengths and limits of its own; none where all are alike.
         Then lengths and limits above are those of `Ask.mixed`.
 
@@ -93,14 +94,16 @@ class Ask:
     most_used: float = 0.9
     objective: str = "usd"
     spare: bool = False
-    classes: tuple[Class, ...] = ()
+    classes: tuple[ServiceClass, ...] = ()
 
     @classmethod
-    def mixed(cls, classes: Sequence[Class], **others: Any) -> Ask:
+    def mixed(cls, classes: Sequence[ServiceClass], **others: Any) -> Ask:
         """An ask for classes of requests: mean lengths of all, and the strictest of the limits."""
-        total = sum(one.share for one in classes)
         prompt, output = (
-            sum(one.share * getattr(one, name) for one in classes) / total
+            sum(
+                share * getattr(one, name)
+                for share, one in zip(shares(classes), classes, strict=True)
+            )
             for name in ("prompt", "output")
         )
         ttft, tpot = (min(getattr(one, name) for one in classes) for name in ("ttft", "tpot"))
@@ -136,14 +139,13 @@ class Ask:
         """Requests that are alike: all, or those of each class; shares are 1 in sum."""
         if not self.classes:
             return (Part("", 1.0, self.prompt, self.output, self.known, self.ttft, self.tpot),)
-        total = sum(one.share for one in self.classes)
         return tuple(
             Part(
-                one.name, one.share / total, one.prompt, one.output,
+                one.name, share, one.prompt, one.output,
                 min(self.known, one.prompt - 1.0), one.ttft, one.tpot, self.ttft / one.ttft,
                 self.tpot / one.tpot,
             )
-            for one in self.classes
+            for share, one in zip(shares(self.classes), self.classes, strict=True)
         )  # fmt: skip
 
     @cached_property

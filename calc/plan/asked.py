@@ -94,7 +94,9 @@ FIELDS: tuple[Field, ...] = fields.schema(Wanted)
 
 
 def ask(values: Mapping[str, Any], scenario: Scenario) -> Ask:
-    """The traffic and its limits; fields left out take their defaults.
+    """The traffic and its limits, those of classes where there are any.
+
+    Fields left out take their defaults.
 
     Raises
     ------
@@ -103,19 +105,24 @@ def ask(values: Mapping[str, Any], scenario: Scenario) -> Ask:
     """
     wanted, traffic = _wanted(values), Asked(**fields.resolved(_TRAFFIC, values, {}))
     spreads = {"constant": 0.0, "exponential": 1.0}
+    others: dict[str, Any] = {
+        "rate": traffic.rate,
+        "spread": spreads.get(traffic.lengths, traffic.spread),
+        "known": float(prefill.block_hit(scenario)),
+        "percentile": wanted.percentile,
+        "headroom": wanted.headroom,
+        "most_used": wanted.most_used,
+        "objective": wanted.objective,
+        "spare": wanted.spare == "on",
+    }
+    if traffic.classes:
+        return Ask.mixed(traffic.classes, **others)
     return Ask(
-        rate=traffic.rate,
         prompt=scenario.prompt,
         output=scenario.output,
-        spread=spreads.get(traffic.lengths, traffic.spread),
-        known=float(prefill.block_hit(scenario)),
         ttft=traffic.ttft_limit,
         tpot=scenario.tpot_target,
-        percentile=wanted.percentile,
-        headroom=wanted.headroom,
-        most_used=wanted.most_used,
-        objective=wanted.objective,
-        spare=wanted.spare == "on",
+        **others,
     )
 
 

@@ -81,7 +81,8 @@ class Engine:
 def longest(candidate: Candidate) -> int:
     """Tokens of a request that hardly any is longer than, within the model's context [token]."""
     ask, most = candidate.ask, candidate.scenario.model.max_context
-    mean, deviation = ask.prompt + ask.output, math.sqrt(math.log(ask.scatter))
+    mean = max(part.prompt + part.output for part in ask.parts)
+    deviation = math.sqrt(math.log(ask.scatter))
     tokens = mean * math.exp(_LONGEST * deviation - deviation**2 / 2)
     return math.ceil(max(mean, min(tokens, most or tokens)))
 

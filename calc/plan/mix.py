@@ -4,40 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-
-
-class Class(Protocol):
-    """What a plan reads of a class of requests: its part of all, mean lengths and limits."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def share(self) -> float:
-        """Its part of all requests; only the ratio to the other classes' counts."""
-
-    @property
-    def prompt(self) -> int:
-        """Tokens of a prompt, on average."""
-
-    @property
-    def output(self) -> int:
-        """Tokens of an answer, on average."""
-
-    @property
-    def ttft(self) -> float:
-        """Its limit on time to the first token [s]."""
-
-    @property
-    def tpot(self) -> float:
-        """Its limit on time per token [s]."""
 
 
 @dataclass(frozen=True)

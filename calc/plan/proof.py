@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from calc.plan import replica
@@ -10,12 +10,14 @@ from calc.plan.ask import Ask
 from calc.plan.candidate import Candidate
 from calc.serving import (
     ChunkedPrefill,
+    ClassService,
     Colocated,
     Continuous,
     Disaggregated,
     Service,
     ServingError,
     Spread,
+    by_class,
     generate,
     simulate,
     summary,
@@ -31,14 +33,15 @@ from calc.words import say
 class Proof:
     """What simulated requests made of a plan, at the rate with its headroom.
 
-    `ttft` and `tpot` are what the limits are on, their mean or percentile [s]; `holds` whether both
-    keep them.
+    `ttft` and `tpot` are what the limits are on, their mean or percentile, of the class that is
+    closest to its own [s]; `holds` whether all keep them. `classes` is what became of each class.
     """
 
     service: Service
     ttft: float
     tpot: float
     holds: bool
+    classes: tuple[ClassService, ...] = ()
 
 
 def verify(
@@ -62,11 +65,17 @@ def verify(
         Poisson(ask.needed * part),
         _lengths(ask, ask.prompt),
         _lengths(ask, ask.output),
+        classes=ask.classes,
     )
     run = simulate(one.scenario, traffic, deployment, progress=progress)
-    service = summary(run, Limits(ask.ttft, ask.tpot))
-    ttft, tpot = (_of(ask, spread) for spread in (service.ttft, service.tpot))
-    return Proof(service, ttft, tpot, ttft <= ask.ttft and tpot <= ask.tpot)
+    limits = Limits(ask.ttft, ask.tpot)
+    service = summary(run, limits)
+    classes = by_class(run, limits, service.window)
+    found: Sequence[ClassService | Service] = classes or (service,)
+    parts = list(zip(ask.parts, found, strict=True))
+    ttft = max(part.first_ratio * _of(ask, each.ttft) for part, each in parts)
+    tpot = max(part.each_ratio * _of(ask, each.tpot) for part, each in parts)
+    return Proof(service, ttft, tpot, ttft <= ask.ttft and tpot <= ask.tpot, classes)
 
 
 def _lengths(ask: Ask, mean: float) -> Lengths:

@@ -27,7 +27,7 @@ def curve(answer: Answer) -> kit.Chart:
     return lines.chart(
         kit.MILLI * found.limit,
         shown or {say("none"): (found.nothing, lines.TOTAL)},
-        x_title=say("Limit on time per output token (ms)"),
+        x_title=_limit(answer),
         y_title=say("USD per hour"),
         unit=say("USD/hour"),
         now=(
@@ -36,6 +36,12 @@ def curve(answer: Answer) -> kit.Chart:
             else None
         ),
     )
+
+
+def _limit(answer: Answer) -> str:
+    if answer.ask.classes:
+        return say("Strictest limit on time per token (ms), others in proportion")
+    return say("Limit on time per output token (ms)")
 
 
 def chips(answer: Answer) -> kit.Chart:
@@ -149,7 +155,7 @@ def pools(answer: Answer, found: PoolSizes) -> kit.Chart:
         **kit.frame(66),
         "xaxis": {
             "type": "log", "range": [math.log10(low), math.log10(high)], "automargin": False,
-            "title": {"text": say("Limit on time per output token (ms)"), "standoff": 8},
+            "title": {"text": _limit(answer), "standoff": 8},
             **kit.ticks(low, high, True),
         },
         "yaxis": {
@@ -176,6 +182,9 @@ def parts(one: Candidate) -> kit.Chart:
         say("time"): (one.answering, _TIMES, "s"),
         say("memory"): (one.memory, palette.QUANTITIES, "B"),
     }
+    if one.ask.classes:
+        # A time of each class: the table below has them.
+        del bars[say("time")]
     data, rows = [], []
     for bar, (found, looks, unit) in bars.items():
         whole, entries = sum(found.values()), []

@@ -167,6 +167,8 @@ def one_plan(view: PlanView) -> None:
         return
     st.markdown(words.machines(view.looked_at))
     parts(view.looked_at).draw("plan-parts")
+    if view.ask.classes:
+        st.markdown(tables.classes(view.looked_at))
     st.markdown(tables.chosen(view.looked_at))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from calc import Chip, plan
 from calc.fields import Quantity
 from calc.plan import BINDS, Answer, Ask, Candidate, Obstacle, Offer, Proof
+from calc.serving import ClassService, Service
 from calc.words import say
 from pages.ui.frame import link
 from pages.ui.frame.presentation import BY_NAME as FIELDS
@@ -28,8 +29,7 @@ def plans(answer: Answer) -> None:
         say("USD/hour"): ("%.2f", [one.usd_per_hour for one in rows]),
         say("USD per M out"): ("%.3g", [one.split[1] for one in rows]),
         say("USD per M in"): ("%.3g", [one.split[0] for one in rows]),
-        say("TPOT (ms)"): ("%.3g", [1e3 * one.tpot for one in rows]),
-        say("TTFT (s)"): ("%.3g", [one.ttft for one in rows]),
+        **_times(answer),
         say("Longest gap (ms)"): ("%.3g", [1e3 * one.longest for one in rows]),
         say("Batch"): ("%d", [one.batch for one in rows]),
         say("Slots"): ("%d", [one.slots for one in rows]),
@@ -48,6 +48,35 @@ def plans(answer: Answer) -> None:
         lambda row: taken.take(rows[row]),
         column_config=sortable.formats({head: form for head, (form, _) in figures.items()}),
     )  # fmt: skip
+
+
+def _times(answer: Answer) -> dict[str, tuple[str, list[float]]]:
+    """Times of the plans; of classes what the one that is closest to its limit takes of it."""
+    ask, rows = answer.ask, answer.rows
+    if ask.classes:
+        return {
+            say("TPOT of limit (%)"): ("%.0f", [100 * one.tpot / ask.tpot for one in rows]),
+            say("TTFT of limit (%)"): ("%.0f", [100 * one.ttft / ask.ttft for one in rows]),
+        }
+    return {
+        say("TPOT (ms)"): ("%.3g", [1e3 * one.tpot for one in rows]),
+        say("TTFT (s)"): ("%.3g", [one.ttft for one in rows]),
+    }
+
+
+def classes(one: Candidate) -> str:
+    """The times of each class beside its limits."""
+    rows = [
+        [text.plain(time.name), text.percent(time.part.share), text.count(time.part.prompt),
+         text.count(time.part.output), text.si(time.tpot, "s"), text.si(time.part.tpot, "s"),
+         text.si(time.ttft, "s"), text.si(time.part.ttft, "s")]
+        for time in plan.class_times(one)
+    ]  # fmt: skip
+    head = [
+        say("Class"), say("Share"), say("Prompt"), say("Output"), "TPOT", say("TPOT limit"), "TTFT",
+        say("TTFT limit"),
+    ]  # fmt: skip
+    return tables.markdown(head, rows, " rrrrrrr")
 
 
 def _named(answer: Answer, chip: Chip) -> str:
@@ -70,8 +99,9 @@ def every_chip(answer: Answer) -> str:
         best, name = answer.per_chip.get(chip.id), text.plain(_named(answer, chip))
         if best:
             rows.append((best.usd_per_hour, [
-                name, _replicas(best), text.usd(best.usd_per_hour), text.si(best.tpot, "s"),
-                text.si(best.ttft, "s"), say(BINDS[best.binds]), "",
+                name, _replicas(best), text.usd(best.usd_per_hour),
+                words.per_token(answer.ask, best.tpot), words.to_first(answer.ask, best.ttft),
+                say(BINDS[best.binds]), "",
             ]))  # fmt: skip
         else:
             rows.append((math.inf, [name, *_missing(missing[chip.id], answer.ask)]))
@@ -86,7 +116,10 @@ def every_chip(answer: Answer) -> str:
 def _missing(one: Obstacle, ask: Ask) -> list[str]:
     """The least that a chip reaches, why it offers no plan, and a link to limits that it keeps."""
     none = sortable.MISSING
-    least = [text.si(time, "s") if math.isfinite(time) else none for time in (one.tpot, one.ttft)]
+    least = [
+        told(ask, time) if math.isfinite(time) else none
+        for told, time in ((words.per_token, one.tpot), (words.to_first, one.ttft))
+    ]
     return [none, none, *least, words.obstacle(one, ask), _kept(one, ask)]
 
 
@@ -95,7 +128,8 @@ _LIMITS = {"tpot": "tpot_target", "ttft": "ttft_limit"}
 
 
 def _kept(one: Obstacle, ask: Ask) -> str:
-    looser, changed = one.looser(ask), {}
+    # Those of classes are changed with the classes.
+    looser, changed = {} if ask.classes else one.looser(ask), {}
     for limit, value in looser.items():
         field = FIELDS[_LIMITS[limit]]
         assert isinstance(field, Quantity)
@@ -126,9 +160,11 @@ def chosen(one: Candidate) -> str:
          text.percent(1 - one.step / one.mean_tpot)],
         [say("Most requests"), say("within the limits, the headroom kept"),
          say("{n}/s", n=text.significant(plan.most_served(one)))],
-        [say("Requests at once"), say("at {rate}/s, waiting ones included",
-                                      rate=text.significant(ask.needed)),
-         text.round_count(one.present)],
+        *([] if ask.classes else [
+            [say("Requests at once"), say("at {rate}/s, waiting ones included",
+                                          rate=text.significant(ask.needed)),
+             text.round_count(one.present)],
+        ]),
         [say("Slots"), say("99th percentile of the sequences there"), text.count(one.slots)],
         [say("Memory in use"), say("by those slots, of what holds sequences"),
          text.percent(one.filled)],
@@ -155,25 +191,35 @@ def proofs(rows: Sequence[Candidate]) -> tables.Table:
         percents = [f"{name} p{percent}" for percent in (50, 95, 99)]
         head += [say("{latency}, closed form", latency=name), *percents]
     head.append(say("Within both limits"))
-    return tables.table(head, [_proof(one) for one in rows])
+    return tables.table(head, [row for one in rows for row in _proof(one)])
 
 
-def _proof(one: Candidate) -> list[str]:
+def _proof(one: Candidate) -> list[list[str]]:
+    """One row, or one for each class."""
     name = f"{text.plain(one.scenario.chip.name)}, {_replicas(one)}"
     found, none = store.proof(one), [sortable.MISSING] * 3
-    tpot, ttft = text.si(one.tpot, "s"), text.si(one.ttft, "s")
-    if not isinstance(found, Proof):
-        return [name, tpot, *none, ttft, *none, found or say("not yet")]
-    service = found.service
-    spread = [
-        [text.si(latency.percentiles[percent], "s") for percent in (50, 95, 99)]
-        for latency in (service.tpot, service.ttft)
-    ]
-    share = text.percent(service.good_share)
-    kept = say("{share} of requests", share=share)
-    if not found.holds:
-        kept = say("{share} of requests: breaks a limit", share=share)
-    return [name, tpot, *spread[0], ttft, *spread[1], kept]
+    times = plan.class_times(one) if one.ask.classes else None
+    parts: Sequence[ClassService | Service | None] = (None,)
+    if isinstance(found, Proof):
+        parts = found.classes or (found.service,)
+    rows = []
+    for place, part in enumerate(parts):
+        tpot, ttft = (times[place].tpot, times[place].ttft) if times else (one.tpot, one.ttft)
+        called = f"{name}: {text.plain(times[place].name)}" if times and part else name
+        told = [text.si(tpot, "s"), text.si(ttft, "s")] if part or not times else none[:2]
+        spread, kept = [none, none], found if isinstance(found, str) else say("not yet")
+        if part:
+            spread = [
+                [text.si(latency.percentiles[percent], "s") for percent in (50, 95, 99)]
+                for latency in (part.tpot, part.ttft)
+            ]
+            kept = say("{share} of requests", share=text.percent(part.good_share))
+            if isinstance(found, Proof) and not found.holds:
+                kept = say(
+                    "{share} of requests: breaks a limit", share=text.percent(part.good_share)
+                )
+        rows.append([called, told[0], *spread[0], told[1], *spread[1], kept])
+    return rows
 
 
 def offers(one: Candidate, found: Sequence[Offer]) -> str:

@@ -70,13 +70,31 @@ def broken(refuted: Sequence[Candidate]) -> str:
 
 
 def limits(ask: Ask) -> str:
-    """Both limits, and for whom they hold."""
+    """Both limits, of each class where there are classes, and for whom they hold."""
+    if ask.classes:
+        told = [
+            say("{ttft} and {tpot} of {name}", ttft=text.si(part.ttft, "s"),
+                tpot=text.si(part.tpot, "s"), name=text.plain(part.name))
+            for part in ask.parts
+        ]  # fmt: skip
+        whose = say("mean") if ask.chance is None else ask.percentile
+        return say("{limits} ({whose})", limits=text.listed(told), whose=whose)
     return say(
         "{ttft} and {tpot} ({whose})",
         ttft=text.si(ask.ttft, "s"),
         tpot=text.si(ask.tpot, "s"),
         whose=say("mean") if ask.chance is None else ask.percentile,
     )
+
+
+def per_token(ask: Ask, tpot: float) -> str:
+    """A time per token; of classes what it takes of the limit of the one that is closest to it."""
+    return text.percent(tpot / ask.tpot) if ask.classes else text.si(tpot, "s")
+
+
+def to_first(ask: Ask, ttft: float) -> str:
+    """A time to the first token, or what it takes of its limit, as `per_token`."""
+    return text.percent(ttft / ask.ttft) if ask.classes else text.si(ttft, "s")
 
 
 def machines(one: Candidate) -> str:
@@ -155,8 +173,15 @@ def binds(one: Candidate) -> str:
 
 
 def parts(one: Candidate) -> str:
-    """What a token's time and a replica's memory are made of."""
+    """What a token's time and a replica's memory are made of; of classes the memory only."""
     times, held = one.answering, one.memory
+    if one.ask.classes:
+        return say(
+            "Weights take {weights} of a replica's memory, the cache of all slots {cache}, {free} "
+            "is free.",
+            weights=text.si(held["weights"], "B"), cache=text.si(held["kv_cache"], "B"),
+            free=text.si(held["free"], "B"),
+        )  # fmt: skip
     return say(
         "A decode step takes {step} of the limit of {limit} a token, prompts add {prompts}, {left} "
         "is left. Weights take {weights} of a replica's memory, the cache of all slots {cache}, "
@@ -174,6 +199,8 @@ def nothing(answer: Answer) -> str:
     reached = [one for one in answer.obstacles if math.isfinite(one.tpot)]
     if not reached:
         return say("No chip that is compared can serve this model: see what each one lacks below.")
+    if ask.classes:
+        return say("**No chip keeps the limits of every class**: see what each one lacks below.")
     names = {chip.id: text.plain(chip.name) for chip in answer.space.chips}
     late = [one for one in reached if one.kind == "ttft"]
     if len(late) == len(reached):
@@ -206,6 +233,8 @@ def nothing(answer: Answer) -> str:
 
 def obstacle(one: Obstacle, ask: Ask) -> str:
     """What stands in a chip's way."""
+    if ask.classes and one.kind in ("tpot", "ttft", "both"):
+        return inside(plan.KINDS[one.kind])
     if one.kind == "tpot":
         return say("at least {time} a token", time=text.si(one.tpot, "s"))
     if one.kind == "ttft":
@@ -286,6 +315,12 @@ def noted(answer: Answer, *, bound: bool) -> list[str]:
     left = sum(one.kind in ("price", "power") for one in answer.obstacles)
     told = answer.uncalibrated.intersection(answer.served)
     return [
+        say(
+            "Limits and lengths are those of the classes; their priorities and time-outs count in "
+            "simulations only."
+        )
+        if answer.ask.classes
+        else "",
         say("At the bound every step takes the least that it can: links and losses cost nothing.")
         if bound
         else "",
@@ -309,9 +344,37 @@ def noted(answer: Answer, *, bound: bool) -> list[str]:
     ]
 
 
+def _times(one: Candidate) -> list[tuple[str, str, str]]:
+    """Time per token and to the first token, of the class that is closest to its limit."""
+    rate = say("{n}/s", n=text.significant(one.ask.needed))
+    if not one.ask.classes:
+        return [
+            (
+                "TPOT",
+                text.si(one.tpot, "s"),
+                say("Time per token after the first at {rate}. Formulas F13.1, F13.3.", rate=rate),
+            ),
+            (
+                "TTFT",
+                text.si(one.ttft, "s"),
+                say("Time to the first token at {rate}, waiting included. Formulas F13.2, F13.3.",
+                    rate=rate),
+            ),
+        ]  # fmt: skip
+    times = plan.class_times(one)
+    each = max(times, key=lambda time: time.tpot / time.part.tpot)
+    first = max(times, key=lambda time: time.ttft / time.part.ttft)
+    told = marked("Of {name}, the class closest to its limit, {limit}, at {rate}. Formula F13.7.")
+    return [
+        ("TPOT", text.si(each.tpot, "s"),
+         say(told, name=text.plain(each.name), limit=text.si(each.part.tpot, "s"), rate=rate)),
+        ("TTFT", text.si(first.ttft, "s"),
+         say(told, name=text.plain(first.name), limit=text.si(first.part.ttft, "s"), rate=rate)),
+    ]  # fmt: skip
+
+
 def headline(one: Candidate) -> list[tuple[str, str, str]]:
     """The figures of the best plan, each with what it means."""
-    rate = say("{n}/s", n=text.significant(one.ask.needed))
     return [
         (
             say("USD per hour"),
@@ -330,17 +393,7 @@ def headline(one: Candidate) -> list[tuple[str, str, str]]:
             say("Of a million prompt tokens: by pool, or by how much prompts lengthen the time per "
                 "token. Formula F13.5."),
         ),
-        (
-            "TPOT",
-            text.si(one.tpot, "s"),
-            say("Time per token after the first at {rate}. Formulas F13.1, F13.3.", rate=rate),
-        ),
-        (
-            "TTFT",
-            text.si(one.ttft, "s"),
-            say("Time to the first token at {rate}, waiting included. Formulas F13.2, F13.3.",
-                rate=rate),
-        ),
+        *_times(one),
         (
             say("Token/J"),
             text.significant(one.tokens_per_joule),
