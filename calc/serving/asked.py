@@ -18,8 +18,15 @@ from calc.memory import capacity, weights
 from calc.scenario import Scenario
 from calc.serving import arrivals, classes, lengths
 from calc.serving.classes import ServiceClass
-from calc.serving.deployment import Colocated, Deployment, Disaggregated
-from calc.serving.policies import Batching, ChunkedPrefill, Continuous, Dynamic, Static
+from calc.serving.deployment import MOST_REPLICAS, Colocated, Deployment, Disaggregated
+from calc.serving.policies import (
+    MOST_SLOTS,
+    Batching,
+    ChunkedPrefill,
+    Continuous,
+    Dynamic,
+    Static,
+)
 from calc.serving.pool import Contiguous, Memory, Paged, Recompute, Reject, Relief, Swap
 from calc.serving.prefix import HostAndDisk, HostMemory, PrefixCache, SpareMemory
 from calc.serving.reuse import CHIPS, HOST, SSD, Tier
@@ -117,13 +124,13 @@ class Asked:
         "pol", marked("Policy shown"), "continuous",
         marked("Whose requests are drawn; all are compared."), POLICIES))
     replicas: int = optional(Quantity(
-        "rep", marked("Replicas"), "replicas", 2, 1, 256,
+        "rep", marked("Replicas"), "replicas", 2, 1, MOST_REPLICAS,
         marked("Of the sidebar's chips each. Disaggregated, some of them only read prompts.")))
     prefill_replicas: int = optional(Quantity(
-        "npre", marked("Prefill replicas"), "replicas", 1, 1, 255,
+        "npre", marked("Prefill replicas"), "replicas", 1, 1, MOST_REPLICAS - 1,
         marked("Of the replicas, those that read prompts when disaggregated.")))
     slots: int = optional(Quantity(
-        "slots", marked("Slots"), "sequences", 32, 1, 4096,
+        "slots", marked("Slots"), "sequences", 32, 1, MOST_SLOTS,
         marked("Most sequences that a replica decodes at once (max_num_seqs, "
                "max_running_requests).")))
     window: float = optional(Quantity(

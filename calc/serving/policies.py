@@ -16,7 +16,7 @@ from calc.serving.lengths import LONGEST
 from calc.serving.reading import Chunks, Reading, Together, WholePrompts
 from calc.words import marked, say
 
-MOST_SLOTS = 4096
+MOST_SLOTS = 8192
 MOST_BUDGET = LONGEST
 
 

@@ -15,6 +15,8 @@ from pages.ui.writing import palette, text
 
 # Lines that a reader can still tell apart, and bars that fit beside them.
 _LINES, _BARS = 6, 12
+# Beyond the longest bar, for what stands behind it.
+_ROOM = 1.45
 
 
 def curve(answer: Answer) -> kit.Chart:
@@ -56,7 +58,7 @@ def chips(answer: Answer) -> kit.Chart:
     ]
     data = [{
         "type": "bar", "orientation": "h", "y": names, "x": usd, "text": told,
-        "textposition": "auto", "textfont": {"size": kit.FONT_SIZE},
+        "textposition": "outside", "cliponaxis": False, "textfont": {"size": kit.FONT_SIZE},
         "marker": {"color": palette.QUANTITIES["weights"].colour},
         "hovertemplate": "%{y}<br>%{text}<extra></extra>",
     }]  # fmt: skip
@@ -64,7 +66,7 @@ def chips(answer: Answer) -> kit.Chart:
         **kit.frame(150),
         "xaxis": {
             "title": {"text": say("USD per hour"), "standoff": 8}, "automargin": False,
-            "range": [0, 1.02 * float(usd.max(initial=1.0))], "nticks": 6,
+            "range": [0, _ROOM * float(usd.max(initial=1.0))], "nticks": 6,
         },
         "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
                   "showgrid": False},

@@ -7,6 +7,7 @@ import streamlit as st
 import presets
 from calc import calibration, pins, plan
 from calc.explain.plan import explanations
+from calc.serving.deployment import MOST_REPLICAS
 from calc.words import marked, say
 from pages.ui.frame import draw, language, pinned, sidebar
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
@@ -104,6 +105,9 @@ def onwards(view: PlanView) -> None:
             st.page_link(ROOT / "pages" / f"{page}.py", label=say(label), width="content")
         st.button(say("Pin"), icon=":material/keep:", key="plan-pin", on_click=pinned.add,
                   disabled=len(pinned.given()) >= pins.MOST)  # fmt: skip
+    if taken.clipped(one):
+        st.caption(say("Serving takes at most {n} replicas: fewer than this plan has.",
+                       n=text.count(MOST_REPLICAS)))  # fmt: skip
 
 
 # By the pages that they lead to.

@@ -36,6 +36,12 @@ def settings(one: Candidate) -> Mapping[str, Any]:
     return {**{name: replica[name] for name in _REPLICA}, **kept}
 
 
+def clipped(one: Candidate) -> bool:
+    """Whether Serving takes fewer replicas than a plan has."""
+    held = settings(one)["replicas"]
+    return bool(held < one.replicas + (one.prefill.replicas if one.prefill else 0))
+
+
 def take(one: Candidate) -> None:
     """Make a plan the scenario and the service.
 
