@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+# A limit that rounding put below a point of the curve is at that point.
+_ROUNDED = 1 + 1e-9
+
 
 @dataclass(frozen=True)
 class PoolSizes:
@@ -77,3 +80,10 @@ class PoolSizes:
         last = np.searchsorted(tpot, limits, side="right") - 1
         shown = [np.where(last >= 0, size[best[last]], np.nan) for size in sizes]
         return cls(chip, limits, *shown)
+
+    def at(self, limit: float) -> tuple[float, float] | None:
+        """Chips that read prompts and chips that decode at a limit; None where nothing keeps it."""
+        place = int(np.searchsorted(self.limit, limit * _ROUNDED, side="right")) - 1
+        if place < 0 or np.isnan(self.decode[place]):
+            return None
+        return float(self.prefill[place]), float(self.decode[place])

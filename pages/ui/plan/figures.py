@@ -26,7 +26,7 @@ def curve(answer: Answer) -> kit.Chart:
         name = words.chip(answer, answer.space.chips[index])
         shown[name] = (found.shown(index), palette.Look(name, *look))
     best = answer.best
-    return lines.chart(
+    chart = lines.chart(
         kit.MILLI * found.limit,
         shown or {say("none"): (found.nothing, lines.TOTAL)},
         x_title=_limit(answer),
@@ -38,6 +38,11 @@ def curve(answer: Answer) -> kit.Chart:
             else None
         ),
     )
+    for trace in chart.data:
+        if trace["mode"] == "lines":
+            # Prices are of whole replicas: they change at once.
+            trace["line"]["shape"] = "hv"
+    return chart
 
 
 def _limit(answer: Answer) -> str:

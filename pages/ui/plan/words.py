@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from calc import Chip, plan
 from calc.plan import Answer, Ask, Candidate, Obstacle
 from calc.words import inside, marked, say
@@ -295,17 +293,21 @@ def pools(answer: Answer, found: plan.PoolSizes) -> str:
     name = text.plain(answer.space.chips[found.chip].name)
 
     def told(limit: float) -> str:
-        at = int(np.searchsorted(found.limit, limit * (1 + 1e-9), side="right")) - 1
-        if math.isnan(found.decode[at]):
+        sizes = found.at(limit)
+        if sizes is None:
             return say("none within {limit} a token", limit=text.si(limit, "s"))
+        prefill, decode = (
+            text.plural(int(chips), marked("{n} chip"), marked("{n} chips")) for chips in sizes
+        )
         return say(
             "{prefill} that read prompts and {decode} that decode within {limit} a token",
-            prefill=text.plural(int(found.prefill[at]), marked("{n} chip"), marked("{n} chips")),
-            decode=text.plural(int(found.decode[at]), marked("{n} chip"), marked("{n} chips")),
-            limit=text.si(limit, "s"),
-        )
+            prefill=prefill, decode=decode, limit=text.si(limit, "s"),
+        )  # fmt: skip
 
     asked = answer.ask.tpot
+    if found.at(asked) == found.at(2 * asked):
+        return say("Two pools of {chip}: {here}; a looser limit needs as many.", chip=name,
+                   here=told(asked))  # fmt: skip
     return say("Two pools of {chip}: {here}; {there}.", chip=name, here=told(asked),
                there=told(2 * asked))  # fmt: skip
 
