@@ -48,6 +48,11 @@ class Path:
     hops: float
 
 
+def _one_nan(value: float) -> float:
+    """The figure, an unknown one as one object: what is looked up by it is found again."""
+    return math.nan if math.isnan(value) else value
+
+
 @dataclass(frozen=True)
 class Network:
     """The links of one replica's chips.
@@ -95,8 +100,8 @@ class Network:
             )
         return cls(
             chip.fabric,
-            chip.link_one_way * kept,
-            chip.link_two_way * kept,
+            _one_nan(chip.link_one_way * kept),
+            _one_nan(chip.link_two_way * kept),
             scenario.hop_latency,
             scenario.scale_out * kept,
             reduction,
@@ -206,7 +211,7 @@ class Networks(Network):
         return np.asarray(table[..., where])
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _paths(networks: tuple[Network, ...], groups: tuple[float, ...]) -> Array:
     """Bandwidths and hops, by network and group."""
     paths = [[one.path(group) for group in groups] for one in networks]
@@ -214,7 +219,7 @@ def _paths(networks: tuple[Network, ...], groups: tuple[float, ...]) -> Array:
                      for name in ("bandwidth", "hops")])  # fmt: skip
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _exchanges(networks: tuple[Network, ...], groups: tuple[float, ...], copies: float) -> Array:
     """Seconds for each byte of an all-to-all, by network and group, as a table of one figure."""
     return np.array([[[_exchange_seconds(one, group, copies) for group in groups]
@@ -232,7 +237,7 @@ def _longest(sending: Array, latency: Array, chips: Array) -> Array:
     return np.asarray(np.where(chips > 1, np.maximum(sending, latency), 0.0))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def _exchange_seconds(network: Network, group: float, copies: float) -> float:
     """Seconds for each byte that a chip sends in an all-to-all."""
     fabric = network.fabric
@@ -266,7 +271,7 @@ def _node_bandwidth(network: Network, chips: float) -> float:
     return network.one_way
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def _path(network: Network, group: float) -> Path:
     if group <= 1:
         return Path(math.inf, 0.0)
