@@ -110,5 +110,7 @@ def test_classes_have_limits_of_their_own() -> None:
 def test_what_cannot_be_asked_is_said_in_a_sentence() -> None:
     said = words(opened("plan", **{**CHAT, "on": "sidebar", "chip": "t4"}))
     assert said.startswith("**No plan**: no price is published.")
+    said = words(opened("plan", **{**CHAT, "buy": "owned"}))
+    assert said.startswith("**No plan**: no chip that keeps the limits has a purchase price.")
     said = words(opened("plan", **{**CHAT, "model": "deepseek-v3", "on": "sidebar", "chip": "t4"}))
     assert "No chip that is compared can serve this model" in said

@@ -12,7 +12,7 @@ import streamlit as st
 
 from calc.fields import Catalogues, Choice, Field, Option, Quantity, Rows, Several
 from calc.link import PRICES, TEXTS, dump_value
-from calc.purchase import OWNED
+from calc.purchase import DISCOUNTED, OWNED
 from calc.scenario import OWN, class_of, own_of, usual
 from calc.words import inside, marked, say
 from pages.ui.charts import renderer
@@ -70,7 +70,8 @@ FOLDED: dict[str, Places] = {
         ("routing_skew",),
     ),
     marked("Purchase terms"): (
-        ("terms", "discount"),
+        ("terms",),
+        ("discount",),
         ("capital", "surroundings"),
         ("years", "in_use"),
         ("energy_price", "pue"),
@@ -488,6 +489,7 @@ def _parts(values: Mapping[str, Any], offered: Catalogues) -> None:
 _OF_OWNED = ("terms", (OWNED,))
 _ASKED_BY: Mapping[str, tuple[str, Collection[str]]] = {
     "engine": ("fidelity", ("calibrated",)),
+    "discount": ("terms", DISCOUNTED),
     **dict.fromkeys(
         ("capital", "surroundings", "years", "in_use", "energy_price", "pue"), _OF_OWNED
     ),

@@ -22,6 +22,9 @@ def verdict(view: PlanView) -> str:
     """The answer."""
     if not view.answer:
         return text.plain(view.problem)
+    if view.unbought:
+        return say("**No plan**: no chip that keeps the limits has a purchase price. The price "
+                   "list under Purchase terms takes them.")  # fmt: skip
     return words.verdict(view.found, view.best, view.refuted, view.at_bound)
 
 
@@ -69,7 +72,9 @@ def each_chip(view: PlanView) -> Shown:
 
 
 def charts(view: PlanView) -> None:
-    """What the limit costs, and what each chip does."""
+    """What the limit costs, and what each chip does; nothing where nothing has a price."""
+    if not view.found.curve.cheapest(1):
+        return
     with st.grid(2, min_column_width=400):
         price(view).draw("plan-curve")
         each_chip(view).draw("plan-chips")

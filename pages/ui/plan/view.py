@@ -10,6 +10,7 @@ from typing import Any
 from calc import Scenario, known, plan
 from calc.fields import Catalogues
 from calc.plan import Answer, Ask, Candidate, PoolSizes, Proof, asked
+from calc.purchase import OWNED
 from pages.ui.frame import link
 from pages.ui.frame.page import View
 from pages.ui.plan import store, taken
@@ -74,6 +75,12 @@ class PlanView(View):
     def problem(self) -> str:
         """Why it cannot."""
         return self._found[1]
+
+    @property
+    def unbought(self) -> bool:
+        """Whether there is no plan since chips are owned and none has a price."""
+        priced = self.found.rows or self.found.curve.cheapest(1)
+        return self.stated.terms == OWNED and not priced
 
     @property
     def found(self) -> Answer:
