@@ -323,6 +323,12 @@ def noted(answer: Answer, *, bound: bool) -> list[str]:
         )
         if answer.ask.classes
         else "",
+        say(
+            "Lengths spread within classes: simulated requests may take twice these times, see "
+            "Simulated."
+        )
+        if answer.ask.classes and answer.ask.spread
+        else "",
         say("At the bound every step takes the least that it can: links and losses cost nothing.")
         if bound
         else "",
