@@ -255,6 +255,28 @@ def test_two_pools_shrink_as_the_limit_grows_and_meet_the_plan_of_the_rows() -> 
     assert one_pool.pool_sizes() is None
 
 
+def test_given_chips_serve_what_a_plan_for_that_rate_takes() -> None:
+    s, ask, space = question(GOLDEN["questions"][1])
+    one_pool = replace(space, arrangements=("chunked", "continuous"))
+    found = plan.search(s, ask, one_pool, refine=False)
+    best = found.best
+    assert best
+    served = found.served_by(best.scenario.chip.id, best.chips)
+    at = served.at(ask.tpot)
+    assert served.rate[at] >= ask.rate * (1 - 1e-9)
+    assert (np.diff(served.rate) >= 0).all()
+    # A plan for the highest rate needs no more chips, and for more than it more.
+    only = replace(one_pool, chips=(best.scenario.chip,))
+    for times, more in ((0.999, False), (1.01, True)):
+        again = plan.search(
+            s, replace(ask, rate=float(served.rate[at]) * times, objective="chips"), only,
+            refine=False,
+        ).best  # fmt: skip
+        assert again and (again.chips > best.chips) == more
+    users = served.users(20.0)[at]
+    assert users == pytest.approx(served.rate[at] * (served.answering[at] + 20.0))
+
+
 def test_chips_without_measurements_are_told_apart() -> None:
     s, ask, space = question(GOLDEN["questions"][1])
     kept = replace(space, chips=(chips["h100-sxm"], chips["rx-7900-xtx"]))
@@ -279,6 +301,8 @@ def test_explanations_give_what_the_plan_says(asked: int) -> None:
         }  # fmt: skip
         if one.prefill:
             known["plan_transfer"] = one.prefill.sending
+        else:
+            known["plan_most"] = plan.most_served(one)
         for id, value in values.items():
             if id in known:
                 # The fixed point is that of four rounds.

@@ -42,6 +42,11 @@ def explanations(candidate: Candidate) -> Mapping[str, Explanation]:
             marked("Answer tokens at the rate over the power of all chips."), _joule,
         ),
     }  # fmt: skip
+    if one.prefill is None:
+        entries["plan_most"] = (
+            marked("Most requests"), r"\lambda_\mathrm{max}", "1/s", "F13.5",
+            marked("What all replicas but a spare one answer, the headroom left."), _most,
+        )  # fmt: skip
     if one.ask.classes:
         # Slots are for busy periods as well, and times are those of each class.
         del entries["plan_slots"]
@@ -109,6 +114,12 @@ def _x(one: Candidate) -> Symbol:
 def _replicas(one: Candidate) -> Expression:
     whole = Ceiling(_needed(one) / _x(one))
     return whole + Number(1) if one.ask.spare else whole
+
+
+def _most(one: Candidate) -> Expression:
+    replicas = Symbol("R", one.replicas - one.ask.spare, "replicas", marked("replicas"))
+    headroom = Symbol("h", one.ask.headroom, "share", marked("headroom"))
+    return replicas * _x(one) / (Number(1) + headroom)
 
 
 def _usd(one: Candidate) -> Expression:

@@ -33,6 +33,7 @@ from calc.plan.pool_sizes import PoolSizes
 from calc.plan.proof import Proof, verify
 from calc.plan.replica import Steady, steady
 from calc.plan.search import Answer, search, survey_all
+from calc.plan.served import Served
 
 __all__ = [
     "ARRANGEMENTS",
@@ -55,6 +56,7 @@ __all__ = [
     "PoolSizes",
     "Prefill",
     "Proof",
+    "Served",
     "Space",
     "Steady",
     "cheaper_from",

@@ -19,6 +19,7 @@ from calc.plan.grid import Grid
 from calc.plan.obstacles import Obstacle
 from calc.plan.pool_sizes import PoolSizes
 from calc.plan.pools import Pool
+from calc.plan.served import Served
 from calc.plan.survey import DISAGGREGATED, Columns, Ground, Survey, survey
 from calc.scenario import Scenario, class_of
 
@@ -105,6 +106,11 @@ class Answer:
         named = ids[found.chip]
         rows = [row for row in self.rows if row.scenario.chip.id == named]
         return PoolSizes.of(self.table, self.ask, found.chip, rows)
+
+    def served_by(self, chip: str, chips: int) -> Served:
+        """What so many of a chip, by id, serve in one pool."""
+        index = [one.id for one in self.space.chips].index(chip)
+        return Served.of(self.table, self.ask, index, chips)
 
     @cached_property
     def uncalibrated(self) -> frozenset[str]:

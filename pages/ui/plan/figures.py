@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from calc.plan import BINDS, KINDS, Answer, Candidate, PoolSizes
+from calc.plan import BINDS, KINDS, Answer, Candidate, PoolSizes, Served
 from calc.words import marked, say
 from pages.ui.charts import kit, lines
 from pages.ui.plan import words
@@ -173,6 +173,21 @@ def pools(answer: Answer, found: PoolSizes) -> kit.Chart:
         ],
     }  # fmt: skip
     return kit.figure(data, layout)
+
+
+def served(answer: Answer, found: Served) -> kit.Chart:
+    """The highest rate of given chips against the limit on time per token."""
+    at = found.at(answer.ask.tpot)
+    return lines.chart(
+        kit.MILLI * found.limit,
+        {say("highest rate"): (np.where(found.rate > 0, found.rate, np.nan), lines.TOTAL)},
+        x_title=_limit(answer),
+        y_title=say("Requests/s"),
+        unit=say("requests/s"),
+        now=(
+            kit.MILLI * answer.ask.tpot, float(found.rate[at]), text.significant(found.rate[at])
+        ) if found.rate[at] > 0 else None,
+    )  # fmt: skip
 
 
 _TIMES: Mapping[str, palette.Look] = {

@@ -181,6 +181,36 @@ def one_plan(view: PlanView) -> None:
     st.markdown(tables.chosen(view.looked_at))
 
 
+def users(view: PlanView) -> None:
+    """How many requests and users the chips of the plan serve."""
+    st.markdown(users_sentence(view))
+    if view.served is None:
+        return
+    if shown := rates(view):
+        shown.draw("plan-users")
+    st.markdown(tables.users(view.found, view.served, view.pause))
+    st.caption(
+        say(
+            "Each limit has the layout that serves most with these chips. Users send a request, "
+            "wait for its answer and pause; the pause stands under Traffic. Formula F8.19."
+        )
+    )
+
+
+def users_sentence(view: PlanView) -> str:
+    """What the chips of the plan serve."""
+    if view.served is None or view.looked_at is None:
+        return verdict(view)
+    return words.served(view.found, view.served, view.looked_at, view.pause)
+
+
+def rates(view: PlanView) -> Shown | None:
+    """The highest rate by the limit on time per token."""
+    if view.served is None or not (view.served.rate > 0).any():
+        return None
+    return Shown(figures.served(view.found, view.served), users_sentence(view))
+
+
 def parts(one: plan.Candidate) -> Shown:
     """What a token's time and a replica's memory are made of."""
     return Shown(figures.parts(one), words.parts(one))
@@ -305,6 +335,7 @@ PAGE = Page(
         marked("Every chip"): every_chip,
         marked("By size"): by_size,
         marked("Two pools"): two_pools,
+        marked("Users"): users,
         marked("Simulated"): simulated,
         marked("Launch command"): launch,
         marked("Against an API"): api,
@@ -320,5 +351,7 @@ PAGE = Page(
         Exhibit("plan-parts", marked("What fills a token's time and the memory?"), parts_sentence,
                 lambda view: parts(view.best) if view.best else None),
         Exhibit("plan-pools", marked("How large are two pools?"), pool_sentence, pools),
+        Exhibit("plan-users", marked("How many users do these chips serve?"), users_sentence,
+                rates),
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from calc import Chip, plan
 from calc.fields import Quantity
-from calc.plan import BINDS, Answer, Ask, Candidate, Obstacle, Offer, Proof
+from calc.plan import BINDS, Answer, Ask, Candidate, Obstacle, Offer, Proof, Served
 from calc.serving import ClassService, Service
 from calc.words import say
 from pages.ui.frame import link
@@ -77,6 +77,27 @@ def classes(one: Candidate) -> str:
         say("TTFT limit"),
     ]  # fmt: skip
     return tables.markdown(head, rows, " rrrrrrr")
+
+
+# Limits of the table of users, as times of the one that is asked.
+_AROUND = (0.5, 1.0, 2.0, 4.0)
+
+
+def users(answer: Answer, found: Served, pause: float) -> str:
+    """The highest rate, and users, at limits around the one that is asked."""
+    there, rows = found.users(pause), []
+    for times in _AROUND:
+        at, limit = found.at(times * answer.ask.tpot), times * answer.ask.tpot
+        kept = found.rate[at] > 0
+        rows.append([
+            text.si(limit, "s"),
+            say("{n}/s", n=text.significant(found.rate[at])) if kept else sortable.MISSING,
+            text.round_count(there[at]) if kept else sortable.MISSING,
+            f"{found.chips // int(found.size[at])} × {int(found.size[at])}" if kept
+            else sortable.MISSING,
+        ])  # fmt: skip
+    head = [say("TPOT limit"), say("Highest rate"), say("Users"), say("Replicas × chips")]
+    return tables.markdown(head, rows, "rrrr")
 
 
 def _named(answer: Answer, chip: Chip) -> str:

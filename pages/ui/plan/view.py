@@ -9,7 +9,7 @@ from typing import Any
 
 from calc import Scenario, known, plan
 from calc.fields import Catalogues
-from calc.plan import Answer, Ask, Candidate, PoolSizes, Proof, asked
+from calc.plan import Answer, Ask, Candidate, PoolSizes, Proof, Served, asked
 from calc.purchase import OWNED
 from pages.ui.frame import link
 from pages.ui.frame.page import View
@@ -94,6 +94,17 @@ class PlanView(View):
         one = self.looked_at
         own = one and self.found.pool_sizes(one.scenario.chip.id)
         return own or self.found.pool_sizes()
+
+    @cached_property
+    def served(self) -> Served | None:
+        """What the chips of the plan that is looked at serve; none where there is no plan."""
+        one = self.looked_at if self.answer else None
+        return self.found.served_by(one.scenario.chip.id, one.chips) if one else None
+
+    @property
+    def pause(self) -> float:
+        """How long a user pauses after an answer [s]."""
+        return float(self.values["pause"])
 
     @property
     def ask(self) -> Ask:

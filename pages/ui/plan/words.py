@@ -288,6 +288,22 @@ def sizes(answer: Answer) -> str:
                sizes=text.clauses(told))  # fmt: skip
 
 
+def served(answer: Answer, found: plan.Served, one: Candidate, pause: float) -> str:
+    """What the chips of a plan serve in one pool at the asked limits, and how many users."""
+    at = found.at(answer.ask.tpot)
+    chips = f"{found.chips} × {text.plain(one.scenario.chip.name)}"
+    if not found.rate[at] > 0:
+        return say("{chips} keep {limits} in one pool at no rate.", chips=chips,
+                   limits=limits(answer.ask))  # fmt: skip
+    return say(
+        "{chips} serve at most **{rate} requests/s** in one pool within {limits}, {headroom} "
+        "headroom left: **{users} users** who pause {pause} after an answer.",
+        chips=chips, rate=text.significant(found.rate[at]), limits=limits(answer.ask),
+        headroom=text.percent(answer.ask.headroom), users=text.round_count(found.users(pause)[at]),
+        pause=text.si(pause, "s"),
+    )  # fmt: skip
+
+
 def pools(answer: Answer, found: plan.PoolSizes) -> str:
     """How large the two pools of a chip are at the limit, and at twice the limit."""
     name = text.plain(answer.space.chips[found.chip].name)
