@@ -277,6 +277,21 @@ def test_given_chips_serve_what_a_plan_for_that_rate_takes() -> None:
     assert users == pytest.approx(served.rate[at] * (served.answering[at] + 20.0))
 
 
+def test_moves_are_the_searches_that_they_stand_for() -> None:
+    s, ask, space = question(GOLDEN["questions"][1])
+    ground = plan.survey_all(s, ask, space)
+    best = plan.search(s, ask, space, ground, refine=False).best
+    assert best
+    for move in plan.moves(best, s, space, ground):
+        for times, found in zip((0.5, 2.0), move.plans, strict=True):
+            if move.name == "price":
+                assert found and found.usd_per_hour <= best.usd_per_hour * max(times, 1) + 1e-9
+                continue
+            moved = replace(ask, **{move.name: getattr(ask, move.name) * times})
+            again = plan.search(s, moved, space, refine=False).best
+            assert (found and found.usd_per_hour) == (again and again.usd_per_hour)
+
+
 def test_chips_without_measurements_are_told_apart() -> None:
     s, ask, space = question(GOLDEN["questions"][1])
     kept = replace(space, chips=(chips["h100-sxm"], chips["rx-7900-xtx"]))

@@ -83,6 +83,7 @@ def test_each_tab_opens() -> None:
     wanted = {
         "This plan": "Decode step", "Every chip": "MI325X", "By size": "",
         "Two pools": "Two pools of MI3", "Users": "users** who pause 0",
+        "Sensitivity": "| Arrival rate | $",
         "Launch command": "vllm serve Qwen/Qwen3-32B",
         "Simulated": "Poisson arrivals at 6.00/s", "Formulas": "Whole replicas for the rate",
         "Against an API": "No price of an API is known here for this model.",

@@ -27,6 +27,7 @@ from calc.plan.by_class import ClassTimes, class_times
 from calc.plan.candidate import BINDS, Candidate, Prefill
 from calc.plan.curve import Curve
 from calc.plan.launch import ENGINES, Launch, Launches, command
+from calc.plan.moves import Move, moves
 from calc.plan.obstacles import KINDS, Obstacle
 from calc.plan.offer import Offer, cheaper_from, most_served
 from calc.plan.pool_sizes import PoolSizes
@@ -50,6 +51,7 @@ __all__ = [
     "Formats",
     "Launch",
     "Launches",
+    "Move",
     "Obstacle",
     "Offer",
     "PlanError",
@@ -63,6 +65,7 @@ __all__ = [
     "class_times",
     "command",
     "most_served",
+    "moves",
     "search",
     "steady",
     "survey_all",

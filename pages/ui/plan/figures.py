@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from calc.plan import BINDS, KINDS, Answer, Candidate, PoolSizes, Served
+from calc.plan import BINDS, KINDS, Answer, Candidate, Move, PoolSizes, Served
+from calc.plan.moves import LABELS
 from calc.words import marked, say
 from pages.ui.charts import kit, lines
 from pages.ui.plan import words
@@ -188,6 +189,40 @@ def served(answer: Answer, found: Served) -> kit.Chart:
             kit.MILLI * answer.ask.tpot, float(found.rate[at]), text.significant(found.rate[at])
         ) if found.rate[at] > 0 else None,
     )  # fmt: skip
+
+
+def moves(answer: Answer, found: Sequence[Move]) -> kit.Chart:
+    """Price of the best plan with one figure at a half and at twice what it is: a tornado."""
+    base = answer.rows[0].usd_per_hour
+    names = [say(LABELS[move.name]) for move in found]
+    data, entries = [], []
+    for side, (label, colour) in enumerate(
+        ((say("half"), palette.QUANTITIES["weights"].colour),
+         (say("twice"), palette.QUANTITIES["kv_read"].colour))
+    ):  # fmt: skip
+        plans = [move.plans[side] for move in found]
+        usd = np.array([one.usd_per_hour if one else math.nan for one in plans])
+        data.append({
+            "type": "bar", "orientation": "h", "name": label, "y": names, "x": usd - base,
+            "base": base, "marker": {"color": colour}, "text": [
+                "" if value != value else text.usd(value) for value in usd.tolist()
+            ], "textposition": "outside", "cliponaxis": False,
+            "textfont": {"size": kit.FONT_SIZE},
+            "hovertemplate": kit.hovered(f"%{{y}}, {label}: %{{text}}"),
+        })  # fmt: skip
+        entries.append(kit.key(label, colour, "■"))
+    known = [one.usd_per_hour for move in found for one in move.plans if one]
+    low, high = min([base, *known]), max([base, *known])
+    room = 0.2 * (high - low) or 0.2 * base
+    layout = {
+        **kit.frame(120), "height": 280, "barmode": "group",
+        "xaxis": {"title": {"text": say("USD per hour"), "standoff": 8}, "automargin": False,
+                  "range": [low - room, high + room], "nticks": 6},
+        "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
+                  "showgrid": False},
+        "shapes": [kit.rule("x", base, "solid"), kit.legend(entries)],
+    }  # fmt: skip
+    return kit.figure(data, layout)
 
 
 _TIMES: Mapping[str, palette.Look] = {

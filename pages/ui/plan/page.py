@@ -211,6 +211,32 @@ def rates(view: PlanView) -> Shown | None:
     return Shown(figures.served(view.found, view.served), users_sentence(view))
 
 
+def moved(view: PlanView) -> None:
+    """What one limit, the rate or a price does to the best plan."""
+    shown = tornado(view)
+    if shown is None:
+        st.caption(say("No plan has a price that anything could change."))
+        return
+    shown.draw("plan-moves")
+    st.markdown(tables.moves(view.found, view.moves))
+    st.caption(
+        say("One figure at half and at twice what it is, the others as they are. Batches are those "
+            "of the grid; limits of classes move together.")
+    )  # fmt: skip
+
+
+def moves_sentence(view: PlanView) -> str:
+    """What changes the price of the best plan."""
+    return words.moves(view.found, view.moves) if view.priced else verdict(view)
+
+
+def tornado(view: PlanView) -> Shown | None:
+    """Prices of the best plan as figures move."""
+    if not view.priced:
+        return None
+    return Shown(figures.moves(view.found, view.moves), moves_sentence(view))
+
+
 def parts(one: plan.Candidate) -> Shown:
     """What a token's time and a replica's memory are made of."""
     return Shown(figures.parts(one), words.parts(one))
@@ -336,6 +362,7 @@ PAGE = Page(
         marked("By size"): by_size,
         marked("Two pools"): two_pools,
         marked("Users"): users,
+        marked("Sensitivity"): moved,
         marked("Simulated"): simulated,
         marked("Launch command"): launch,
         marked("Against an API"): api,
@@ -353,5 +380,6 @@ PAGE = Page(
         Exhibit("plan-pools", marked("How large are two pools?"), pool_sentence, pools),
         Exhibit("plan-users", marked("How many users do these chips serve?"), users_sentence,
                 rates),
+        Exhibit("plan-moves", marked("What would change the price?"), moves_sentence, tornado),
     ),
 )  # fmt: skip

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from calc import Chip, plan
 from calc.fields import Quantity
-from calc.plan import BINDS, Answer, Ask, Candidate, Obstacle, Offer, Proof, Served
+from calc.plan import BINDS, Answer, Ask, Candidate, Move, Obstacle, Offer, Proof, Served
+from calc.plan.moves import LABELS
 from calc.serving import ClassService, Service
 from calc.words import say
 from pages.ui.frame import link
@@ -77,6 +78,22 @@ def classes(one: Candidate) -> str:
         say("TTFT limit"),
     ]  # fmt: skip
     return tables.markdown(head, rows, " rrrrrrr")
+
+
+def moves(answer: Answer, found: Sequence[Move]) -> str:
+    """The best plan with one figure at a half and at twice what it is."""
+    rows = []
+    for move in found:
+        cells = []
+        for one in move.plans:
+            if one is None or math.isnan(one.usd_per_hour):
+                cells += [sortable.MISSING, say("no plan")]
+                continue
+            cells += [text.usd(one.usd_per_hour),
+                      f"{_replicas(one)} {text.plain(one.scenario.chip.name)}"]  # fmt: skip
+        rows.append([say(LABELS[move.name]), *cells])
+    head = ["", say("At half: USD/hour"), say("Plan"), say("At twice: USD/hour"), say("Plan")]
+    return tables.markdown(head, rows, " r r ")
 
 
 # Limits of the table of users, as times of the one that is asked.

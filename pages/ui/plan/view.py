@@ -9,7 +9,7 @@ from typing import Any
 
 from calc import Scenario, known, plan
 from calc.fields import Catalogues
-from calc.plan import Answer, Ask, Candidate, PoolSizes, Proof, Served, asked
+from calc.plan import Answer, Ask, Candidate, Move, PoolSizes, Proof, Served, asked
 from calc.purchase import OWNED
 from pages.ui.frame import link
 from pages.ui.frame.page import View
@@ -100,6 +100,19 @@ class PlanView(View):
         """What the chips of the plan that is looked at serve; none where there is no plan."""
         one = self.looked_at if self.answer else None
         return self.found.served_by(one.scenario.chip.id, one.chips) if one else None
+
+    @cached_property
+    def moves(self) -> tuple[Move, ...]:
+        """What one figure does to the best plan; none where there is no plan."""
+        s, space = self.stated, self.found.space
+        best = self.found.best
+        return plan.moves(best, s, space, store.ground(s, self.ask, space)) if best else ()
+
+    @property
+    def priced(self) -> bool:
+        """Whether the best plan has a price."""
+        best = self.answer.best if self.answer else None
+        return best is not None and best.usd_per_hour > 0
 
     @property
     def pause(self) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from calc import Chip, plan
 from calc.plan import Answer, Ask, Candidate, Obstacle
+from calc.plan.moves import LABELS
 from calc.words import inside, marked, say
 from pages.ui.writing import text
 
@@ -302,6 +303,20 @@ def served(answer: Answer, found: plan.Served, one: Candidate, pause: float) -> 
         headroom=text.percent(answer.ask.headroom), users=text.round_count(found.users(pause)[at]),
         pause=text.si(pause, "s"),
     )  # fmt: skip
+
+
+def moves(answer: Answer, found: Sequence[plan.Move]) -> str:
+    """Which figure changes the price of the best plan most."""
+    base = answer.rows[0].usd_per_hour
+    told = []
+    for move in found:
+        prices = [text.usd(one.usd_per_hour) if one else say("no plan") for one in move.plans]
+        told.append(
+            say("{what}: {half} at half, {twice} at twice", what=inside(LABELS[move.name]),
+                half=prices[0], twice=prices[1])
+        )  # fmt: skip
+    return say("The best plan is {price} an hour; {moves}.", price=text.usd(base),
+               moves=text.clauses(told))  # fmt: skip
 
 
 def pools(answer: Answer, found: plan.PoolSizes) -> str:
