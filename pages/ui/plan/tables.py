@@ -92,7 +92,13 @@ def moves(answer: Answer, found: Sequence[Move]) -> str:
             cells += [text.usd(one.usd_per_hour),
                       f"{_replicas(one)} {text.plain(one.scenario.chip.name)}"]  # fmt: skip
         rows.append([say(LABELS[move.name]), *cells])
-    head = ["", say("At half: USD/hour"), say("Plan"), say("At twice: USD/hour"), say("Plan")]
+    head = [
+        "",
+        say("At half: USD/hour"),
+        say("Best plan"),
+        say("At twice: USD/hour"),
+        say("Best plan"),
+    ]
     return tables.markdown(head, rows, " r r ")
 
 
@@ -109,7 +115,7 @@ def users(answer: Answer, found: Served, pause: float) -> str:
         rows.append([
             text.si(limit, "s"),
             say("{n}/s", n=text.significant(found.rate[at])) if kept else sortable.MISSING,
-            text.round_count(there[at]) if kept else sortable.MISSING,
+            text.count(int(there[at])) if kept else sortable.MISSING,
             f"{found.chips // int(found.size[at])} × {int(found.size[at])}" if kept
             else sortable.MISSING,
         ])  # fmt: skip

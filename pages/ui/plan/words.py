@@ -300,7 +300,7 @@ def served(answer: Answer, found: plan.Served, one: Candidate, pause: float) -> 
         "{chips} serve at most **{rate} requests/s** in one pool within {limits}, {headroom} "
         "headroom left: **{users} users** who pause {pause} after an answer.",
         chips=chips, rate=text.significant(found.rate[at]), limits=limits(answer.ask),
-        headroom=text.percent(answer.ask.headroom), users=text.round_count(found.users(pause)[at]),
+        headroom=text.percent(answer.ask.headroom), users=text.count(int(found.users(pause)[at])),
         pause=text.si(pause, "s"),
     )  # fmt: skip
 
