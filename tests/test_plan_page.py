@@ -94,6 +94,13 @@ def test_each_tab_opens() -> None:
         test.run()
         assert not test.exception
         assert told in words(test) + notes(test) + "".join(code.value for code in test.code)
+    test.session_state["plan-tabs"] = "Launch command"
+    test.run()
+    test.text_area(key="plan-pasted").set_value("vllm serve Qwen/Qwen3-32B -tp 4 --seed 1").run()
+    assert "Read as vLLM: model, tp. Sets nothing here: seed." in words(test)
+    test.button(key="plan-use-pasted").click().run()
+    assert (test.session_state["n"], test.session_state["ty"]) == (4, 4)
+    assert (test.text_area(key="plan-pasted").value or "").startswith("vllm serve")
 
 
 def test_classes_have_limits_of_their_own() -> None:

@@ -7,6 +7,7 @@ import streamlit as st
 import presets
 from calc import calibration, pins, plan
 from calc.explain.plan import explanations
+from calc.plan import pasted
 from calc.serving.deployment import MOST_REPLICAS
 from calc.words import marked, say
 from pages.ui.frame import draw, language, pinned, sidebar
@@ -243,8 +244,36 @@ def parts(one: plan.Candidate) -> Shown:
 
 
 def launch(view: PlanView) -> None:
+    """The plan as commands, by engine, and a command as a scenario."""
+    commands(view.looked_at)
+    _paste(view)
+
+
+def _paste(view: PlanView) -> None:
+    """A command that somebody pastes becomes the scenario and the service."""
+    given = st.text_area(
+        say("Paste a launch command"),
+        key="plan-pasted",
+        height=110,
+        max_chars=pasted.LONGEST,
+        persist_state="session",
+        help=say("Of vLLM, SGLang or TensorRT-LLM: a shell's, or the arguments of compose and "
+                 "Kubernetes. It stays in this session; the link has what it sets."),
+    )  # fmt: skip
+    if not given.strip():
+        return
+    try:
+        found = pasted.read(given, view.catalogues["models"])
+    except pasted.PastedError as error:
+        st.warning(text.plain(str(error)))
+        return
+    st.markdown(words.pasted(found))
+    st.button(say("Use this command"), key="plan-use-pasted", on_click=sidebar.use,
+              args=(found.settings,))  # fmt: skip
+
+
+def commands(one: plan.Candidate | None) -> None:
     """The plan as commands, by engine."""
-    one = view.looked_at
     if one is None:
         st.caption(say("There is no plan to start."))
         return

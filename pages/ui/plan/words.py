@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from calc import Chip, plan
 from calc.plan import Answer, Ask, Candidate, Obstacle
 from calc.plan.moves import LABELS
+from calc.plan.pasted import Pasted
 from calc.words import inside, marked, say
 from pages.ui.writing import text
 
@@ -443,6 +444,26 @@ def headline(one: Candidate) -> list[tuple[str, str, str]]:
 
 def _usd(value: float) -> str:
     return text.unknown() if math.isnan(value) else text.usd(value)
+
+
+def pasted(found: Pasted) -> str:
+    """What of a command was understood, and what it left alone."""
+    told = say(
+        "Read as {engine}: {flags}.",
+        engine=plan.ENGINES[found.engine].name, flags=_flags(found.understood),
+    )  # fmt: skip
+    if not found.left:
+        return told
+    return text.sentences(told, say("Sets nothing here: {flags}.", flags=_flags(found.left)))
+
+
+_FLAGS, _LETTERS = 12, 40
+
+
+def _flags(flags: Sequence[str]) -> str:
+    """Flags as they were given, a stranger's words; the first of many."""
+    named = [text.plain(text.shortened(flag, _LETTERS)) for flag in flags[:_FLAGS]]
+    return text.listed(named) + ("…" if len(flags) > _FLAGS else "")
 
 
 def pool(one: plan.Launch) -> str:
