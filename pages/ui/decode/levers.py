@@ -181,7 +181,7 @@ def _tornado(found: Sensitivities) -> None:
              if not moves]  # fmt: skip
     st.caption(
         text.sentences(
-            say("Each thing halved and doubled on its own; the axis is one of ratios."),
+            say("Each input is halved and doubled on its own; the axis is a ratio."),
             say("Without effect: {things}.", things=text.listed(still)) if still else "",
         )
     )

@@ -23,8 +23,8 @@ def verdict(scenario: Scenario, largest: int) -> str:
         else say("it outweighs the weights {n} times", n=text.significant(1 / ratio))
     )
     return say(
-        "A sequence of {n:,} tokens caches **{size}** in {format}, {growth} more with the next "
-        "token; {compared}, and {fits}.",
+        "The KV cache of {n:,} tokens takes **{size}** in {format}, and {growth} more with the "
+        "next token; {compared}, and {fits}.",
         n=s.context,
         size=text.si(each, "B"),
         format=text.plain(s.kv_format.id),

@@ -36,7 +36,7 @@ def against_prompt(scenario: Scenario, total: float) -> kit.Chart:
         bound = prefill.prompt_time(textbook, length, _known(scenario, length)).total
         shown[say("bound")] = (bound, lines.BOUND)
     overtakes = prefill.attention_overtakes(scenario.model)
-    rules = [("x", overtakes, say("attention leads from {n}", n=text.round_count(overtakes)))]
+    rules = [("x", overtakes, say("mostly attention from {n}", n=text.round_count(overtakes)))]
     return lines.chart(
         length,
         shown,

@@ -30,7 +30,7 @@ def verdict(scenario: Scenario, reading: decode.StepTime) -> str:
     share = text.percent(prefill.attention_share(s))
     leads = (
         say(
-            "attention takes {share} of the FLOPs and leads from {n} tokens on",
+            "attention takes {share} of the FLOPs, and most of them from {n} tokens on",
             share=share,
             n=text.round_count(overtakes),
         )

@@ -32,8 +32,6 @@ def verdict(scenario: Scenario, cycle: speculative.Cycle, best: int, free: float
     )
     verify = (
         say("verification is free up to batch {n:,}", n=math.floor(free))
-        if s.batch <= free
-        else say("verification has not been free since batch {n:,}", n=math.floor(free))
         if free >= 1
         else say("verification is free at no batch")
     )
