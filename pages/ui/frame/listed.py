@@ -56,7 +56,7 @@ def _figures(field: Rows, place: int, item: Any) -> None:
             st.session_state[key] = number(column.plain(getattr(item, column.name)))
             label = say(column.label)
             st.number_input(
-                f"{label} ({say(column.unit)})" if column.unit else label,
+                label if column.unit in ("", "share") else f"{label} ({say(column.unit)})",
                 number(column.low),
                 number(column.high),
                 step=1 if column.whole else column.step,
