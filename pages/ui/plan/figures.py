@@ -239,9 +239,11 @@ def parts(one: Candidate) -> kit.Chart:
         say("time"): (one.answering, _TIMES, "s"),
         say("memory"): (one.memory, palette.QUANTITIES, "B"),
     }
+    title = say("Share of the limit and of memory (%)")
     if one.ask.classes:
         # A time of each class: the table below has them.
         del bars[say("time")]
+        title = say("Share of memory (%)")
     data, rows = [], []
     for bar, (found, looks, unit) in bars.items():
         whole, entries = sum(found.values()), []
@@ -264,7 +266,7 @@ def parts(one: Candidate) -> kit.Chart:
         **kit.frame(72, legend_rows=len(rows)), "height": 260,
         "barmode": "stack", "bargap": 0.35,
         "xaxis": {
-            "range": [0, 100], "title": {"text": say("Share of the limit and of memory (%)")},
+            "range": [0, 100], "title": {"text": title},
             "automargin": False, "nticks": 6,
         },
         "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",
