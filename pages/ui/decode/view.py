@@ -143,9 +143,13 @@ class DecodeView(View):
         return np.array([row.batch for row in rows]), np.array([row.seconds for row in rows])
 
     def smooth(self, curve: Frontier) -> Frontier:
-        """The batches that all groups of a layout share alike: others wait for the fullest."""
+        """The batches that all groups of a layout share alike: others wait for the fullest.
+
+        All of them where there are more groups than sequences.
+        """
         groups = 1 if self.scenario.fidelity == "bound" else self.scenario.attention_dp
-        return curve.of_batches(curve.batch % groups == 0) if groups > 1 else curve
+        alike = curve.batch % groups == 0
+        return curve.of_batches(alike) if alike.any() else curve
 
     def frame(self) -> scrubber.Frame:
         """What moves."""
