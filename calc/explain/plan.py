@@ -26,7 +26,7 @@ def explanations(candidate: Candidate) -> Mapping[str, Explanation]:
             marked("All chips of all pools, a spare replica included."), _usd,
         ),
         "plan_usd_per_million": (
-            marked("USD per M output"), r"p_\mathrm{out}", "USD", "F13.5",
+            marked("USD per M out, prompts included"), r"p_\mathrm{out}", "USD", "F13.5",
             marked("Of a million answer tokens at the rate, everything charged to them."), _each,
         ),
         "plan_rate": (

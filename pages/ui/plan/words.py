@@ -138,13 +138,15 @@ def formats(one: Candidate) -> str:
 
 
 def prices(one: Candidate) -> str:
-    """Of an hour, and of a million answer tokens."""
+    """Of an hour, and of a million tokens in and out."""
     if math.isnan(one.usd_per_hour):
         return say("no price published")
+    into, out = one.split
     return say(
-        "**{hour} an hour**, {out} per million answer tokens",
+        "**{hour} an hour**, {into} per M in and {out} per M out",
         hour=text.usd(one.usd_per_hour),
-        out=text.usd(one.usd_per_million_out),
+        into=text.usd(into),
+        out=text.usd(out),
     )
 
 
