@@ -12,7 +12,8 @@ from calc.words import marked
 
 # The kinds of engine, and the answer that leaves it to the chip.
 BY_CHIP = "chip"
-ENGINES = (BY_CHIP, "server", "llama.cpp")
+SERVER, LLAMA_CPP = "server", "llama.cpp"
+ENGINES = (BY_CHIP, SERVER, LLAMA_CPP)
 
 # What a class may be used for: its times with a band; the same, called thin; nothing but a look
 # back at engines that nobody runs any more.

@@ -35,6 +35,15 @@ COMMANDS = {
         "model": "gpt-oss-120b", "n_chips": 8, "attention_dp": 8, "tensor_parallel": 1,
         "expert_parallel": 8, "slots": 512,
     },
+    "./llama-server -m /models/Qwen3-32B-Q4_K_M-00001-of-00002.gguf -np 8 -c 65536 -ub 1024 "
+    "-sm row -ts 1,1 -ctk q8_0 -ctv q8_0": {
+        "model": "qwen3-32b", "weight_format": "q4-k-m", "n_chips": 2, "tensor_parallel": 2,
+        "pipeline": 1, "slots": 8, "budget": 1024, "kv_format": "kv-q8-0", "engine": "llama.cpp",
+    },
+    "llama-server -hf ggml-org/gpt-oss-120b-GGUF --n-cpu-moe 18 --tensor-split 3,1,0": {
+        "model": "gpt-oss-120b", "weight_format": "pub", "host_share": 0.5, "pipeline": 2,
+        "n_chips": 2,
+    },
 }  # fmt: skip
 
 
@@ -42,6 +51,22 @@ COMMANDS = {
 def test_a_command_sets_the_scenario(text: str) -> None:
     found = pasted.read(text, models)
     assert {name: found.settings[name] for name in COMMANDS[text]} == COMMANDS[text]
+
+
+def test_formats_of_files_are_known() -> None:
+    assert all("weights" in formats[id].uses for id in pasted.GGUF if id != "f16")
+    assert all("kv" in formats[id].uses for id in pasted.GGUF_CACHES.values())
+    q4, q8 = formats["q4-k-m"], formats["kv-q8-0"]
+    s = Scenario(models["qwen3-32b"], chips["m4-max"], 1, q4, q8, formats["fp16"], 1, 1)
+    space = plan.Space((s.chip,), (plan.Formats(q4, q8, s.compute_format),), ("chunked",))
+    ask = plan.Ask(rate=0.02, prompt=300, output=100, tpot=0.2, ttft=30.0, objective="chips")
+    best = plan.search(s, ask, space).best
+    assert best
+    (launch,) = plan.command(best, "llama.cpp").pools
+    found = pasted.read(launch.text, models).settings
+    assert (found["model"], found["weight_format"], found["kv_format"]) == (
+        "qwen3-32b", "q4-k-m", "kv-q8-0",
+    )  # fmt: skip
 
 
 def test_what_is_left_alone_is_named() -> None:

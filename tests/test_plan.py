@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calc import Chip, Price, Scenario, memory, plan
+from calc import Chip, Price, Scenario, memory, plan, prefill, serving
 from calc.chip import Fabric
 from calc.explain import plan as explain_plan
 from calc.layout import Layout
 from calc.plan import asked, replica
+from pages.ui.plan import taken
 from presets import chips, formats, models, offers
 
 GOLDEN = tomllib.loads((Path(__file__).parent / "plan_golden.toml").read_text())
@@ -336,6 +337,18 @@ def test_a_plan_holds_before_simulated_requests() -> None:
         proof = plan.verify(best, 400)
         assert proof.holds and proof.service.good_share > 0.95
         assert 0.8 * best.tpot < proof.tpot < 1.05 * best.tpot
+    # Taken into the sidebar it is the service that was simulated.
+    assert best and best.prefill
+    values, served = taken.settings(best), best.scenario
+    reader = serving.reader(values, served, {"chips": chips})
+    pools = serving.setup(values, served, reader).deployments["disaggregated"]
+    assert isinstance(pools, serving.Disaggregated)
+    assert (pools.prefill, pools.decode) == (best.prefill.replicas, best.replicas)
+    one = best.prefill.scenario
+    assert (reader or served).n_chips == one.n_chips
+    assert pools.bandwidth == one.n_chips * one.scale_out
+    times = [prefill.prompt_time(replica, 600, 0).total for replica in (reader or served, one)]
+    assert times[0] == pytest.approx(times[1])
 
 
 @pytest.mark.parametrize("engine", plan.ENGINES)
@@ -346,7 +359,7 @@ def test_a_launch_command_says_the_plan(engine: str) -> None:
     assert best and best.scenario.attention_dp == 8
     found = plan.command(best, engine)
     (only,) = found.pools
-    assert only.replicas == best.replicas and "deepseek-ai/DeepSeek-V3" in only.text
+    assert only.replicas == best.replicas and "DeepSeek-V3" in only.text
     each = math.ceil(best.slots / 8)
     wanted = {
         "vllm": ("--data-parallel-size 8", "--enable-expert-parallel", f"--max-num-seqs {each}"),
@@ -354,10 +367,31 @@ def test_a_launch_command_says_the_plan(engine: str) -> None:
                    f"--max-running-requests {8 * each}"),
         "tensorrt-llm": ("tensor_parallel_size: 8", "enable_attention_dp: true",
                          f"max_batch_size: {each}"),
+        "llama.cpp": (f"--parallel {best.slots}", f"--ctx-size {5000 * best.slots}"),
     }  # fmt: skip
-    for flag in (*wanted[engine], str(best.budget), "5000"):
+    for flag in (*wanted[engine], str(best.budget), "5000" if engine != "llama.cpp" else "--model"):
         assert flag in only.text
     assert any("checkpoint that is stored so" in told for told in found.left_out)
+    said = any("llama.cpp has no flags for DP, EP." in told for told in found.left_out)
+    assert said == (engine == "llama.cpp")
+
+
+def test_engines_are_those_of_the_chip() -> None:
+    s, ask, space = question(GOLDEN["questions"][1])
+    best = plan.search(s, ask, space).best
+    assert best
+    servers = ["vllm", "sglang", "tensorrt-llm"]
+    found = {
+        (id, engine): plan.engines(
+            replace(best, scenario=replace(s, chip=chips[id], engine=engine))
+        )
+        for id, engine in (("h100-sxm", "chip"), ("h100-sxm", "llama.cpp"), ("m4-max", "chip"))
+    }
+    assert found == {
+        ("h100-sxm", "chip"): [*servers, "llama.cpp"],
+        ("h100-sxm", "llama.cpp"): ["llama.cpp", *servers],
+        ("m4-max", "chip"): ["llama.cpp"],
+    }
 
 
 def test_the_parts_of_a_plan_add_up_to_its_limit_and_its_memory() -> None:

@@ -18,6 +18,7 @@ from calc.fields import Quantity, optional
 from calc.plan.asked import FIELDS as PLANNED
 from calc.scenario import SCHEMA
 from calc.serving.asked import FIELDS as ASKED
+from calc.serving.prefill_pool import FIELDS as POOL
 from pages.ui.frame import sidebar
 from pages.ui.frame.presentation import FIELDS, SAMPLING
 
@@ -62,6 +63,9 @@ MEANINGS: dict[str, tuple[str, float | str]] = {
     "ssd": ("disk", 5), "sm": ("disk_memory", 1000), "spec": ("speculation", "off"),
     "lora": ("adapters", 0), "ls": ("adapter_size", 100), "mtb": ("failures", 0.0),
     "down": ("down", 300), "lost": ("after_failure", "retried"),
+    "pch": ("prefill_chip", "same"), "pn": ("prefill_chips", 0),
+    "pty": ("prefill_tensor_parallel", 0), "pdp": ("prefill_attention_dp", 0),
+    "pep": ("prefill_expert_parallel", 0), "ppp": ("prefill_pipeline", 0),
     "obj": ("objective", "usd"),
     "pc": ("percentile", "mean"), "hr": ("headroom", 0.2), "um": ("most_used", 0.9),
     "most": ("most_chips", 64), "how": ("arrangement", "any"), "spare": ("spare", "off"),
@@ -169,7 +173,9 @@ def test_every_field_is_read_by_a_formula() -> None:
 
 def test_every_field_of_a_service_is_read() -> None:
     file = ROOT / "calc" / "serving" / "asked.py"
-    assert not unread([field.name for field in ASKED], ["asked"], file)
+    pool = file.with_name("prefill_pool.py")
+    assert not unread([field.name for field in POOL], ["pool"], pool)
+    assert not unread([one.name for one in ASKED if one not in POOL], ["asked"], file)
     plans = ROOT / "calc" / "plan" / "asked.py"
     assert not unread([field.name for field in PLANNED], ["wanted"], plans)
     assert unread(["colour"], ["asked"], file)

@@ -77,7 +77,10 @@ def test_the_same_link_gives_the_same_run() -> None:
 
 
 def test_each_pool_has_its_rows() -> None:
-    at = page(pol="disaggregated", req="40")
+    at = page(pol="disaggregated", req="40", pch="tpu-v6e", pn="8", pty="3", f="operators")
+    assert "1 of 8 × TPU v6e, TP 8. Decode replicas\\: 1 of 16 × TPU v5e, TP 16." in words(at)
+    assert "Prefill replicas\\: Tensor × data × pipeline is 3 × 1 × 1, not 8 chips" in words(at)
+    assert {one.key for one in at.number_input} >= {"pn", "pty", "pdp", "pep", "ppp"}
     chart = json.loads(json.loads(at.get("bidi_component")[0].proto.json)["spec"])
     assert [chart["layout"][axis]["title"]["text"] for axis in ("yaxis", "yaxis2")] == [
         "Request, prefill pool",
@@ -88,7 +91,9 @@ def test_each_pool_has_its_rows() -> None:
         pools[trace["yaxis"]].add(trace["name"])
     assert "reading the prompt" in pools["y"] - pools["y2"]
     assert "decoding" in pools["y2"] - pools["y"]
-    whole = json.loads(json.loads(page(req="40").get("bidi_component")[0].proto.json)["spec"])
+    alike = page(req="40")
+    assert "pn" not in {one.key for one in alike.number_input}
+    whole = json.loads(json.loads(alike.get("bidi_component")[0].proto.json)["spec"])
     assert "yaxis2" not in whole["layout"]
 
 

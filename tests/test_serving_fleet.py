@@ -16,6 +16,7 @@ from scenarios import constant, scenario
 from calc import cost, memory, prefill, serving
 from calc.serving import ServingError, queueing
 from calc.serving.routing import Routing
+from presets import chips
 
 # One sequence at a time.
 ONE = serving.Continuous(1)
@@ -169,3 +170,22 @@ def test_groups_beside_a_batch_take_the_longest_of_them() -> None:
     start = run.admitted[2]
     assert 0 <= start - 1.0 < step
     assert_allclose(run.first[2] - start, step, rtol=0.02)
+
+
+def test_the_link_says_what_prefill_replicas_are() -> None:
+    s = scenario(fidelity="operators")
+    assert serving.reader({}, s, {}) is None
+    wide = serving.reader({"prefill_chips": 32, "prefill_pipeline": 2}, s, {})
+    assert wide and (wide.n_chips, wide.pipeline, wide.chip) == (32, 2, s.chip)
+    own = replace(s, price=9.0, power=500.0)
+    other = serving.reader({"prefill_chip": "h100-sxm"}, own, {"chips": chips})
+    assert other and other.chip.id == "h100-sxm" and other.n_chips == 16
+    # What was typed is of the chip that decodes.
+    assert other.price == other.power == 0.0
+    assert serving.reader(serving.prefill_pool.settings(wide, s), s, {}) == wide
+    pools = serving.setup({"policy": "disaggregated"}, s, wide).deployments["disaggregated"]
+    assert isinstance(pools, serving.Disaggregated)
+    assert pools.reader == wide and pools.bandwidth == 32 * s.scale_out
+    small = replace(s, n_chips=1)
+    with pytest.raises(serving.ServingError, match=r"Prefill replicas: .* does not fit on 1 ×"):
+        serving.simulate(s, constant(1, serving.Even(1.0), 10, 2), replace(pools, reader=small))

@@ -26,7 +26,7 @@ from calc.plan.ask import (
 from calc.plan.by_class import ClassTimes, class_times
 from calc.plan.candidate import BINDS, Candidate, Prefill
 from calc.plan.curve import Curve
-from calc.plan.launch import ENGINES, Launch, Launches, command
+from calc.plan.launch import ENGINES, Launch, Launches, command, engines
 from calc.plan.moves import Move, moves
 from calc.plan.obstacles import KINDS, Obstacle
 from calc.plan.offer import Offer, cheaper_from, most_served
@@ -64,6 +64,7 @@ __all__ = [
     "cheaper_from",
     "class_times",
     "command",
+    "engines",
     "most_served",
     "moves",
     "search",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from shlex import quote
 
+from calc.engine import BY_CHIP, LLAMA_CPP, SERVER
 from calc.plan import replica
 from calc.plan.candidate import Candidate
 from calc.scenario import Scenario
@@ -71,11 +72,21 @@ def command(candidate: Candidate, engine: str) -> Launches:
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine: its name, the release whose flags are written, and how."""
+    """An engine: its name, the release whose flags are written, how, and its kind of engine."""
 
     name: str
     version: str
     write: Callable[[Candidate, Scenario, str], str]
+    kind: str = SERVER
+
+
+def engines(candidate: Candidate) -> list[str]:
+    """Of `ENGINES` those that run on a plan's chip, of the kind that it is timed by first."""
+    s = candidate.scenario
+    usual = next(iter(s.chip.engines), SERVER) if s.engine == BY_CHIP else s.engine
+    known = {usual, *s.chip.engines}
+    found = [id for id, one in ENGINES.items() if one.kind in known]
+    return sorted(found, key=lambda id: ENGINES[id].kind != usual)
 
 
 def longest(candidate: Candidate) -> int:
@@ -181,6 +192,53 @@ def _tensorrt(one: Candidate, s: Scenario, pool: str) -> str:
     return f"cat > plan.yaml <<'END'\n{body}\nEND\ntrtllm-serve {_model(s)} --config plan.yaml"
 
 
+def cache_type(s: Scenario) -> str | None:
+    """What llama.cpp calls the format of the cache; None where it has no such."""
+    of_gguf = s.kv_format.id.startswith("kv-")
+    known = s.kv_format.id.removeprefix("kv-").replace("-", "_")
+    return known if of_gguf else {"bf16": "bf16", "fp16": "f16"}.get(s.kv_format.id)
+
+
+def _llama_cpp(one: Candidate, s: Scenario, pool: str) -> str:
+    name = (s.model.hub or s.model.id).rpartition("/")[2]
+    stored = s.weight_format.id.upper().replace("-", "_") if s.weight_format else ""
+    layers = round(s.host_share * s.model.layers)
+    experts = bool(s.model.routed_params)
+    apart = s.n_chips > 1
+    return _shell(
+        "llama-server",
+        {
+            "--model": "-".join(filter(None, [name, stored])) + ".gguf",
+            "--split-mode": ("layer" if s.pipeline > 1 else "row") if apart else None,
+            "--tensor-split": ",".join("1" * s.n_chips) if apart else None,
+            "--n-cpu-moe": (layers or None) if experts else None,
+            "--n-gpu-layers": s.model.layers - layers if layers and not experts else None,
+            "--parallel": one.slots,
+            # Of all slots together.
+            "--ctx-size": one.slots * longest(one),
+            "--batch-size": one.budget or None,
+            "--ubatch-size": one.budget or None,
+            "--fit-target": math.floor((1 - s.usable_memory) * s.chip.memory / 2**20) or None,
+            "--cache-type-k": cache_type(s),
+            "--cache-type-v": cache_type(s),
+        },
+    )
+
+
+def _not_of_llama_cpp(one: Candidate, s: Scenario) -> Iterator[str]:
+    """What of a layout llama.cpp has no flags for."""
+    if s.attention_dp > 1:
+        yield "DP"
+    if s.expert_parallel > 1:
+        yield "EP"
+    if s.pipeline > 1 and _tp(s) > 1:
+        yield say("TP beside PP")
+    if one.prefill:
+        yield say("two pools")
+    if not one.budget:
+        yield say("whole prompts")
+
+
 def _free_share(s: Scenario) -> float:
     """Of what weights leave free, what the cache may have."""
     layout = replica.layout_of(s)
@@ -201,6 +259,7 @@ ENGINES: Mapping[str, Engine] = {
     "vllm": Engine("vLLM", "0.33.0", _vllm),
     "sglang": Engine("SGLang", "0.5.23", _sglang),
     "tensorrt-llm": Engine("TensorRT-LLM", "00209af1", _tensorrt),
+    LLAMA_CPP: Engine("llama.cpp", "b11434", _llama_cpp, LLAMA_CPP),
 }
 _CONNECTOR = marked(
     "Which connector sends the cache between the pools (--kv-transfer-config, with a proxy before "
@@ -215,11 +274,15 @@ def _left_out(one: Candidate, engine: str) -> Iterator[str]:
             "Weights in {format} come from a checkpoint that is stored so.",
             format=s.stored.id,
         )
-    if s.kv_format.id not in ("fp8", "bf16"):
+    of_llama = engine == LLAMA_CPP
+    if cache_type(s) is None if of_llama else s.kv_format.id not in ("fp8", "bf16"):
         yield say("No flag is known for a cache in {format}.", format=s.kv_format.id)
+    missing = list(_not_of_llama_cpp(one, s)) if of_llama else []
+    if missing:
+        yield say("llama.cpp has no flags for {parts}.", parts=", ".join(missing))
     if one.prefill and engine == "vllm":
         yield say(_CONNECTOR)
-    if s.usable_memory > _MOST_MEMORY:
+    if s.usable_memory > _MOST_MEMORY and not of_llama:
         yield say(
             "The plan counts {share:.0%} of memory; an engine starts with {most:.0%} at most.",
             share=s.usable_memory, most=_MOST_MEMORY,

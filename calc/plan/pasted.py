@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from calc.engine import LLAMA_CPP
 from calc.errors import LedgerError
 from calc.fields import Quantity
 from calc.model import Model
@@ -61,6 +62,26 @@ _FLAGS: Mapping[str, str] = {
     "enable-chunked-prefill": "chunked",
     "enable-mixed-chunk": "chunked",
 }  # fmt: skip
+# Of llama.cpp, whose letters mean something else elsewhere.
+_LLAMA_FLAGS: Mapping[str, str] = {
+    **dict.fromkeys(("model", "m", "hf-repo", "hf", "hfr"), "gguf"),
+    **dict.fromkeys(("parallel", "np"), "slots"),
+    **dict.fromkeys(("ubatch-size", "ub"), "budget"),
+    **dict.fromkeys(("tensor-split", "ts"), "devices"),
+    **dict.fromkeys(("split-mode", "sm"), "split"),
+    **dict.fromkeys(("cache-type-k", "ctk"), "gguf-kv"),
+    **dict.fromkeys(("n-cpu-moe", "ncmoe"), "moved"),
+    **dict.fromkeys(("cpu-moe", "cmoe"), "all-moved"),
+}
+# Its types, by how file names write them: formats of weights.
+GGUF = (
+    "q8-0", "q6-k", "q5-k-m", "q5-k-s", "q4-k-m", "q4-k-s", "q3-k-l", "q3-k-m", "q3-k-s", "q2-k-s",
+    "q2-k", "iq4-nl", "iq4-xs", "iq3-m", "iq3-s", "iq3-xs", "mxfp4", "bf16", "fp16", "f16",
+)  # fmt: skip
+GGUF_CACHES = {
+    "f16": "fp16", "bf16": "bf16", "q8_0": "kv-q8-0", "q5_1": "kv-q5-1", "q5_0": "kv-q5-0",
+    "q4_1": "kv-q4-1", "q4_0": "kv-q4-0", "iq4_nl": "kv-iq4-nl",
+}  # fmt: skip
 _CACHES = {"auto": "bf16", "bfloat16": "bf16"}
 _WEIGHTS = {"fp8": "fp8", "awq": "int4-g128", "gptq": "int4-g128", "awq-marlin": "int4-g128",
             "gptq-marlin": "int4-g128", "mxfp4": "mxfp4", "nvfp4": "nvfp4"}  # fmt: skip
@@ -69,7 +90,7 @@ _YAML = re.compile(r"^\s*-?\s*([a-z][a-z_]+_[a-z_]+)\s*:\s*([\w.]+)\s*$", re.MUL
 
 
 def read(text: str, models: Mapping[str, Model]) -> Pasted:
-    """Settings of a command of vLLM, SGLang or TensorRT-LLM: a shell's, or lists of arguments.
+    """Settings of a command of an engine of `launch.ENGINES`: a shell's, or lists of arguments.
 
     Raises
     ------
@@ -86,8 +107,9 @@ def read(text: str, models: Mapping[str, Model]) -> Pasted:
     engine = _engine(text)
     values: dict[str, Any] = {}
     understood, left = [], []
+    flags = _LLAMA_FLAGS if engine == LLAMA_CPP else _FLAGS
     for flag, value in _given(text):
-        meaning = _FLAGS.get(flag)
+        meaning = flags.get(flag)
         found = _value(meaning, value, models) if meaning else None
         if meaning is None or found is None:
             left.append(flag)
@@ -96,14 +118,16 @@ def read(text: str, models: Mapping[str, Model]) -> Pasted:
             understood.append(flag)
     if not values:
         raise PastedError(
-            say("No flag of vLLM, SGLang or TensorRT-LLM that is known here is in this text.")
+            say("No flag of vLLM, SGLang, TensorRT-LLM or llama.cpp is known in this text.")
         )
     routed = (
         bool(values["model"] in models and models[values["model"]].routed_params)
         if ("model" in values)
         else values.get("spread", False)
     )
-    settings = _settings(engine, values, routed)
+    settings = (
+        _of_llama_cpp(values, models) if engine == LLAMA_CPP else _settings(engine, values, routed)
+    )
     wrong = [name for name, value in settings.items() if _problem(name, value)]
     return Pasted(
         engine,
@@ -116,6 +140,8 @@ def read(text: str, models: Mapping[str, Model]) -> Pasted:
 def _engine(text: str) -> str:
     if "sglang" in text:
         return "sglang"
+    if re.search(r"llama[-_]server|llama\.cpp|\.gguf", text):
+        return LLAMA_CPP
     tensorrt = "trtllm" in text or "kv_cache_config" in text
     return "tensorrt-llm" if tensorrt else "vllm"
 
@@ -152,6 +178,17 @@ def _value(meaning: str, value: str, models: Mapping[str, Model]) -> Any:
     if meaning == "model":
         called = {model.hub.lower(): id for id, model in models.items() if model.hub}
         return called.get(value.lower(), value.lower() if value.lower() in models else None)
+    if meaning == "gguf":
+        return _gguf(value, models)
+    if meaning == "gguf-kv":
+        return GGUF_CACHES.get(value.lower())
+    if meaning == "devices":
+        # A device that gets no part of the model is none.
+        return sum(bool(part.strip("0.")) for part in value.split(",")) or None
+    if meaning == "split":
+        return value if value in ("layer", "row", "tensor") else None
+    if meaning == "all-moved":
+        return True
     if meaning == "kv":
         return "fp8" if value.startswith("fp8") else _CACHES.get(value)
     if meaning == "weights":
@@ -161,6 +198,41 @@ def _value(meaning: str, value: str, models: Mapping[str, Model]) -> Any:
         return None
     found = float(number[1]) * _SUFFIXES.get(number[2], 1)
     return found if meaning == "share" else int(found)
+
+
+def _gguf(value: str, models: Mapping[str, Model]) -> tuple[str | None, str] | None:
+    """Model and format of weights that the name of a file or a repository says, as far as known."""
+    name = re.sub(r"(-\d{5}-of-\d{5})?\.gguf$", "", value.lower().rstrip("/"))
+    name = name.rpartition("/")[2].replace(":", "-").replace("_", "-").replace("-gguf", "")
+    stored = next((one for one in GGUF if name.endswith(f"-{one}")), "")
+    bare = name.removesuffix(f"-{stored}") if stored else name
+    called = {
+        model.hub.lower().rpartition("/")[2].replace("_", "-"): id
+        for id, model in models.items()
+        if model.hub
+    }
+    found = called.get(bare, bare if bare in models else None)
+    return (found, "fp16" if stored == "f16" else stored) if found or stored else None
+
+
+def _of_llama_cpp(given: Mapping[str, Any], models: Mapping[str, Model]) -> dict[str, Any]:
+    """Fields of the scenario and the service that a command of llama.cpp sets."""
+    devices = given.get("devices", 1)
+    by_rows = given.get("split", "layer") != "layer"
+    id, stored = given.get("gguf", (None, ""))
+    found: dict[str, Any] = {
+        "engine": LLAMA_CPP, "n_chips": devices, "tensor_parallel": devices if by_rows else 1,
+        "pipeline": 1 if by_rows else devices, "attention_dp": 1, "expert_parallel": 1,
+        "replicas": 1, "policy": "chunked", "weight_format": stored or "pub",
+    }  # fmt: skip
+    share = 1.0 if given.get("all-moved") else None
+    if id and "moved" in given:
+        share = min(given["moved"] / models[id].layers, 1.0)
+    more = {
+        "model": id, "kv_format": given.get("gguf-kv"), "slots": given.get("slots"),
+        "budget": given.get("budget"), "host_share": share,
+    }  # fmt: skip
+    return {**found, **{name: value for name, value in more.items() if value is not None}}
 
 
 def _settings(engine: str, given: Mapping[str, Any], routed: bool) -> dict[str, Any]:

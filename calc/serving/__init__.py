@@ -11,7 +11,7 @@
 ``serving.summary(run, serving.Limits(ttft=1.0, tpot=0.05))`` its figures.
 """
 
-from calc.serving import classes, hours, knees, queueing, reuse, theory, trace
+from calc.serving import classes, hours, knees, prefill_pool, queueing, reuse, theory, trace
 from calc.serving.arrivals import AtOnce, Bursty, Daily, Even, Poisson
 from calc.serving.asked import Setup, client_counts, requested, service_classes, setup
 from calc.serving.classes import ServiceClass
@@ -23,6 +23,7 @@ from calc.serving.knees import find as find_knee
 from calc.serving.lengths import Constant, Exponential, Lognormal, Mix, Uniform
 from calc.serving.policies import ChunkedPrefill, Continuous, Dynamic, Static
 from calc.serving.pool import Contiguous, Paged, Recompute, Reject, Swap
+from calc.serving.prefill_pool import reader
 from calc.serving.prefix import HostAndDisk, HostMemory, SpareMemory
 from calc.serving.roster import Shift
 from calc.serving.routing import InTurn, LeastRequests, LeastTokens, PrefixAware
@@ -117,8 +118,10 @@ __all__ = [
     "load_sweep",
     "meets",
     "percentile",
+    "prefill_pool",
     "queueing",
     "read_trace",
+    "reader",
     "requested",
     "reuse",
     "service_classes",

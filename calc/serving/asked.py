@@ -16,7 +16,7 @@ from calc.fields import Field, Option, Quantity, optional
 from calc.layout import Layout
 from calc.memory import capacity, weights
 from calc.scenario import Scenario
-from calc.serving import arrivals, classes, lengths
+from calc.serving import arrivals, classes, lengths, prefill_pool
 from calc.serving.classes import ServiceClass
 from calc.serving.deployment import MOST_REPLICAS, Colocated, Deployment, Disaggregated
 from calc.serving.policies import (
@@ -245,14 +245,15 @@ class Asked:
 # fmt: on
 
 
-FIELDS: tuple[Field, ...] = fields.schema(Asked)
+_OWN: tuple[Field, ...] = fields.schema(Asked)
+FIELDS: tuple[Field, ...] = (*_OWN, *prefill_pool.FIELDS)
 
 
 @dataclass(frozen=True)
 class Setup:
     """A service to simulate.
 
-    `deployments` are the policies by id, all with the same chips; `memory`, `relief` and `prefix`
+    `deployments` are the policies by id, all with as many replicas; `memory`, `relief` and `prefix`
     are how each of their replicas handles cache; `shown` is the policy to look at, `budget` the
     tokens of a step that reads chunks, and `notices` say what could not be as asked; `tiers` are
     the memories of a replica that can keep prefixes, whether they do or not;
@@ -280,7 +281,7 @@ def requested(values: Mapping[str, Any], scenario: Scenario) -> Traffic:
     ServingError
         If they cannot come together.
     """
-    asked = Asked(**fields.resolved(FIELDS, values, {}))
+    asked = Asked(**fields.resolved(_OWN, values, {}))
     return replace(_drawn(asked, values, scenario), adapters=asked.adapters)
 
 
@@ -321,7 +322,7 @@ def service_classes(values: Mapping[str, Any], scenario: Scenario) -> tuple[Serv
     ServingError
         If they cannot be read.
     """
-    asked = Asked(**fields.resolved(FIELDS, values, {}))
+    asked = Asked(**fields.resolved(_OWN, values, {}))
     return asked.classes or (
         ServiceClass(
             name="all", share=1.0, prompt=scenario.prompt, output=scenario.output,
@@ -342,7 +343,7 @@ def client_counts(clients: int) -> tuple[int, ...]:
 
 def process(values: Mapping[str, Any]) -> arrivals.Arrivals:
     """When the requests come that the values describe, for a trace without times."""
-    asked = Asked(**fields.resolved(FIELDS, values, {}))
+    asked = Asked(**fields.resolved(_OWN, values, {}))
     if asked.arrivals == _DAILY:
         return arrivals.Daily(asked.rate, asked.peak, asked.period)
     return _ARRIVALS[asked.arrivals](asked.rate, asked.burstiness)
@@ -355,15 +356,17 @@ def _failing(asked: Asked) -> tuple[Staffing, ...]:
     return (Failures(asked.failures, asked.down, retried, asked.seed),)
 
 
-def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
+def setup(values: Mapping[str, Any], scenario: Scenario, reader: Scenario | None = None) -> Setup:
     """Policies, memory and limits that the values describe; fields left out take their defaults.
+
+    Replicas that only read prompts are of `reader`, and as the others without one.
 
     Raises
     ------
     ServingError
         If they contradict each other.
     """
-    asked = Asked(**fields.resolved(FIELDS, values, {}))
+    asked = Asked(**fields.resolved(_OWN, values, {}))
     host = asked.host * scenario.n_chips
     slots, replicas = asked.slots, asked.replicas
     groups = int(Layout.of(scenario).dp) if asked.budget_of == "group" else 1
@@ -401,8 +404,8 @@ def setup(values: Mapping[str, Any], scenario: Scenario) -> Setup:
         )
     if readers:
         deployments["disaggregated"] = Disaggregated(
-            readers, replicas - readers, scenario.scale_out * scenario.n_chips,
-            asked.streaming == "on", continuous, routing, staffing=failing,
+            readers, replicas - readers, scenario.scale_out * (reader or scenario).n_chips,
+            asked.streaming == "on", continuous, routing, reader, failing,
         )  # fmt: skip
         if shown == "disaggregated" and len(staffing) > len(failing):
             notices.append(say("Disaggregated pools do not scale here: all replicas serve."))

@@ -172,9 +172,12 @@ class Disaggregated:
         if self.reader:
             if self.reader.model != clock.scenario.model:
                 raise ServingError(say("Both pools must serve the same model."))
-            clock = Clock(self.reader, floor.traffic.longest, 1)
+            try:
+                footprint = Footprint.of(self.reader, floor.memory, floor.traffic.longest)
+                clock = Clock(self.reader, floor.traffic.longest, 1)
+            except ServingError as error:
+                raise ServingError(say("Prefill replicas: {reason}", reason=error)) from error
             clock.prompts.learn(floor.traffic.prompt)
-            footprint = Footprint.of(self.reader, floor.memory, floor.traffic.longest)
         kept = [
             floor.prefix.open_apart(footprint, floor.traffic) if floor.prefix else NoPrefixes()
             for _ in range(self.prefill)

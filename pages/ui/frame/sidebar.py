@@ -99,6 +99,10 @@ FOLDED: dict[str, Places] = {
     marked("Serving"): (
         ("policy", "replicas"),
         ("slots", "prefill_replicas"),
+        ("prefill_chip",),
+        ("prefill_chips", "prefill_tensor_parallel"),
+        ("prefill_attention_dp", "prefill_expert_parallel"),
+        ("prefill_pipeline",),
         ("budget",),
         ("window", "streaming"),
         ("memory", "reserved"),
@@ -153,7 +157,9 @@ TYPED = frozenset(
         "prefix_hit", "kv_block", "price", "power",
         "rate", "requests", "seed", "spread", "burstiness", "samples", "turns", "system",
         "think", "clients", "pause",
-        "replicas", "slots", "prefill_replicas", "ttft_limit", "budget", "window", "reserved",
+        "replicas", "slots", "prefill_replicas", "prefill_chips", "prefill_tensor_parallel",
+        "prefill_attention_dp", "prefill_expert_parallel", "prefill_pipeline",
+        "ttft_limit", "budget", "window", "reserved",
         "redundant_experts", "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
         "peak", "period", "scale_least", "scale_target", "cold_start", "hold", "failures", "down",
         "disk", "disk_memory", "adapters", "adapter_size",
@@ -490,6 +496,17 @@ _OF_OWNED = ("terms", (OWNED,))
 _ASKED_BY: Mapping[str, tuple[str, Collection[str]]] = {
     "engine": ("fidelity", ("calibrated",)),
     "discount": ("terms", DISCOUNTED),
+    **dict.fromkeys(
+        (
+            "prefill_chip",
+            "prefill_chips",
+            "prefill_tensor_parallel",
+            "prefill_attention_dp",
+            "prefill_expert_parallel",
+            "prefill_pipeline",
+        ),
+        ("policy", ("disaggregated",)),
+    ),
     **dict.fromkeys(
         ("capital", "surroundings", "years", "in_use", "energy_price", "pue"), _OF_OWNED
     ),

@@ -257,8 +257,8 @@ def _paste(view: PlanView) -> None:
         height=110,
         max_chars=pasted.LONGEST,
         persist_state="session",
-        help=say("Of vLLM, SGLang or TensorRT-LLM: a shell's, or the arguments of compose and "
-                 "Kubernetes. It stays in this session; the link has what it sets."),
+        help=say("Of vLLM, SGLang, TensorRT-LLM or llama.cpp: a shell's, or the arguments of "
+                 "compose and Kubernetes. It stays in this session; the link has what it sets."),
     )  # fmt: skip
     if not given.strip():
         return
@@ -278,7 +278,7 @@ def commands(one: plan.Candidate | None) -> None:
         st.caption(say("There is no plan to start."))
         return
     st.markdown(words.machines(one))
-    engines = list(plan.ENGINES)
+    engines = plan.engines(one)
     names = [plan.ENGINES[engine].name for engine in engines]
     for tab, engine in zip(st.tabs(names), engines, strict=True):
         with tab:

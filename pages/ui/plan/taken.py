@@ -10,6 +10,7 @@ from calc import purchase, scenario
 from calc.fields import Quantity
 from calc.plan import Candidate
 from calc.purchase import Listed
+from calc.serving import prefill_pool
 from calc.serving.asked import FIELDS
 from pages.ui.frame import link, sidebar
 
@@ -30,6 +31,7 @@ def settings(one: Candidate) -> Mapping[str, Any]:
         "replicas": one.replicas + reading,
         "slots": one.slots,
         **({"prefill_replicas": reading} if reading else {}),
+        **(prefill_pool.settings(one.prefill.scenario, one.scenario) if one.prefill else {}),
         **({"budget": one.budget} if one.budget else {}),
     }
     kept = {name: _within(name, value) for name, value in served.items()}

@@ -32,8 +32,8 @@ def head(view: ServingView) -> None:
     """The answer, what to know beside it, and the figures of the policy that is shown."""
     simulated, shown = known(view)
     told = [
-        *simulated.setup.notices, *simulated.traffic.notices, *shown.run.notices,
-        *traces.notice(),
+        *words.pools(shown.run), *simulated.setup.notices, *simulated.traffic.notices,
+        *shown.run.notices, *traces.notice(),
     ]  # fmt: skip
     draw.head(
         view.verdict,
@@ -103,7 +103,7 @@ def policies(view: ServingView) -> None:
     words.policies(known(view)[0])
     st.caption(
         say(
-            "All policies serve the same traffic on the same chips. A rejected request counts "
+            "All policies serve the same traffic on as many replicas. A rejected request counts "
             "as an endless wait in every percentile; a percentile that reaches one is a dash."
         )
     )

@@ -11,10 +11,10 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calc import Scenario, serving
+from calc import Scenario, known, serving
 from calc.serving import Knee, Limits, Run, Service, Setup, Traffic
 from calc.words import marked, say
-from pages.ui.frame import language
+from pages.ui.frame import language, link
 from pages.ui.writing import text
 
 # Told of the share that is done; drawing it is where Streamlit lets a click end a run.
@@ -146,7 +146,27 @@ def later(
     return make
 
 
-def _begun(of: Any, scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -> _Found:
+def _reader(scenario: Scenario, values: Mapping[str, Any]) -> Scenario | None:
+    """A replica that only reads prompts, where it is unlike one that decodes."""
+    # Catalogues are not looked up for nothing: pages do so in every run.
+    if all(values[one.name] == one.absent for one in serving.prefill_pool.FIELDS):
+        return None
+    found = serving.reader(values, scenario, link.catalogues())
+    return found and known.least(found)
+
+
+@dataclass(frozen=True)
+class _Of:
+    """All that a simulation depends on; the scenario's own batch and context are no part of it."""
+
+    scenario: Scenario
+    reader: Scenario | None
+    chosen: Mapping[str, Any]
+    traffic: int
+    language: str
+
+
+def _begun(of: _Of, scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -> _Found:
     """Nothing simulated yet."""
     independent = (
         trace is None
@@ -156,20 +176,20 @@ def _begun(of: Any, scenario: Scenario, values: Mapping[str, Any], trace: Traffi
         and not values["classes"]
     )
     traffic = trace or serving.requested(values, scenario)
-    return _Found(of, traffic, serving.setup(values, scenario), independent)
+    return _Found(of, traffic, serving.setup(values, scenario, of.reader), independent)
 
 
-def _asked(scenario: Scenario, values: Mapping[str, Any], traffic: Traffic | None) -> Any:
-    """All that a simulation depends on; the scenario's own batch and context are no part of it."""
+def _asked(scenario: Scenario, values: Mapping[str, Any], traffic: Traffic | None) -> _Of:
     chosen = {one.name: values[one.name] for one in serving.asked.FIELDS}
-    return replace(scenario, batch=1, context=1), chosen, id(traffic), language.current()
+    bare = replace(scenario, batch=1, context=1)
+    return _Of(bare, _reader(scenario, values), chosen, id(traffic), language.current())
 
 
 @dataclass
 class _Found:
     """What is known so far of one scenario and setup."""
 
-    of: Any
+    of: _Of
     traffic: Traffic
     setup: Setup
     independent: bool
@@ -333,7 +353,7 @@ def _clock(scenario: Scenario, traffic: Traffic, setup: Setup) -> serving.Clock:
 class Loads:
     """What is known of each policy's knee, and the searches that go on, one after another."""
 
-    of: Any
+    of: _Of
     traffic: Traffic
     limits: Limits
     known: dict[str, Knee]
@@ -407,7 +427,7 @@ def _served(scenario: Scenario, setup: Setup, policy: str) -> Callable[[Traffic,
 class Crowds:
     """Figures of each policy by the number of clients, as far as they are known."""
 
-    of: Any
+    of: _Of
     counts: tuple[int, ...]
     figures: dict[str, list[Service]]
     stopped: bool = False
@@ -441,13 +461,13 @@ def more_crowds(
     clients = kept.counts[round(kept.done * len(kept.counts))]
     traffic, setup = serving.requested({**values, "clients": clients}, scenario), simulated.setup
     clock = _clock(scenario, traffic, setup)
-    for policy, known in kept.figures.items():
+    for policy, figures in kept.figures.items():
         run = serving.simulate(
             scenario, traffic, setup.deployments[policy], memory=setup.memory,
             relief=setup.relief, prefix=setup.prefix, clock=clock, steps=setup.steps,
             beside=setup.beside,
         )  # fmt: skip
-        known.append(serving.summary(run, setup.limits))
+        figures.append(serving.summary(run, setup.limits))
 
 
 def _best(simulated: Simulated) -> list[str]:

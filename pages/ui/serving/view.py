@@ -89,4 +89,6 @@ class ServingView(View):
             policy = self.simulated.setup.shown
             stopped = say("Its simulation was stopped.")
             return words.cannot(self.simulated.problems.get(policy, stopped))
-        return words.verdict(self.simulated, self.shown, bounded=known.bounded(self.scenario))
+        run = self.shown.run
+        bounded = known.bounded(run.scenario) or known.bounded(run.reader)
+        return words.verdict(self.simulated, self.shown, bounded=bounded)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import streamlit as st
 
-from calc import serving
-from calc.serving import Knee, Limits, Service, Traffic, Window
+from calc import Scenario, layout, serving
+from calc.serving import Knee, Limits, Run, Service, Traffic, Window
 from calc.words import marked, say
 from pages.ui.serving.simulations import Loads, Outcome, Simulated, name, seconds
-from pages.ui.writing import sortable, text
+from pages.ui.writing import sortable, tables, text
 
 
 def cannot(reason: str) -> str:
@@ -74,6 +75,23 @@ def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> s
         if n
     ]
     return text.sentences(sentence, least, other, *lost)
+
+
+def pools(run: Run) -> list[str]:
+    """What prefill replicas are, where they are unlike those that decode."""
+    one, other = run.reader, run.scenario
+    if replace(one, batch=other.batch, context=other.context) == other:
+        return []
+    told = say(
+        "Prefill replicas: {n} of {reader}. Decode replicas: {m} of {decoder}.",
+        n=run.readers, reader=_replica(one), m=len(run.memory), decoder=_replica(other),
+    )  # fmt: skip
+    wrong = [] if one.fidelity == "bound" else layout.problems(one)
+    return [told, *(say("Prefill replicas: {reason}", reason=each) for each in wrong)]
+
+
+def _replica(s: Scenario) -> str:
+    return text.listed([f"{s.n_chips} × {s.chip.name}", *tables.widths(s)])
 
 
 def headline(figures: Service) -> list[tuple[str, str, str]]:

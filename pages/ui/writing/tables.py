@@ -35,7 +35,7 @@ def told(scenario: Scenario, load: str = "") -> str:
         load=load
         or say("batch {batch:,} · context {context:,} tokens", batch=s.batch, context=s.context),
         usable=text.percent(s.usable_memory),
-        fidelity=text.listed([s.fidelity, *filter(None, [calibration.basis(s)]), *_widths(s)]),
+        fidelity=text.listed([s.fidelity, *filter(None, [calibration.basis(s)]), *widths(s)]),
     )
 
 
@@ -65,7 +65,7 @@ def tab_title(page: str, scenario: Scenario) -> str:
                chip=s.chip.name)  # fmt: skip
 
 
-def _widths(s: Scenario) -> list[str]:
+def widths(s: Scenario) -> list[str]:
     """The layout, where it matters."""
     if s.fidelity == "bound":
         return []
