@@ -57,8 +57,11 @@ def show(scenario: Scenario, pages: Iterable[Page[Any]]) -> None:
         if exhibit.offered(view)
     }
     offered = list(slides)
-    if st.query_params.get(SLIDE.key, offered[0]) not in offered:
-        st.caption(say("Nothing is pinned, so there is nothing to compare."))
+    asked = st.query_params.get(SLIDE.key, offered[0])
+    if asked not in offered:
+        nothing_pinned = say("Nothing is pinned, so there is nothing to compare.")
+        nothing = say("For this scenario that slide has nothing to show.")
+        st.caption(nothing_pinned if asked == "compare" else nothing)
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
