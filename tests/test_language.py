@@ -26,6 +26,7 @@ from pages.ui.frame.link import PRESETS
 from pages.ui.frame.pinned import Contender
 from pages.ui.frame.presentation import FIELDS, SLIDES
 from pages.ui.report import report
+from pages.ui.serving import simulations
 
 PO = ROOT / "locales" / "zh" / "LC_MESSAGES" / "messages.po"
 
@@ -78,6 +79,12 @@ def test_messages_without_a_translator_are_english() -> None:
 @pytest.fixture
 def bracketed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language, "catalogue", lambda _: Bracketed())
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches for knees stop early: what they say is looked at, not what they find."""
+    monkeypatch.setattr(simulations, "PAUSE", 20_000)
 
 
 @pytest.fixture(autouse=True)

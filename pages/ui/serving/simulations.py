@@ -29,7 +29,7 @@ LABELS = {
 }
 _MOST_DRAWN = 4
 # Requests of the rates of a search for knees after which it waits to be told to go on.
-_PAUSE = 40_000
+PAUSE = 150_000
 # Requests and chunks over all policies from which a bar is worth its place.
 _LONG = 10_000
 # And from which the policies that are not shown wait until they are asked for.
@@ -378,7 +378,7 @@ class Loads:
             self.known[policy],
         )  # fmt: skip
         self.simulated += self.known[policy].tried[-1].requests
-        self.stopped = self.done < 1 and self.simulated > _PAUSE
+        self.stopped = self.done < 1 and self.simulated > PAUSE
 
 
 def loads(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> Loads:
