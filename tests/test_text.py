@@ -59,3 +59,8 @@ def test_plain_text_cannot_become_markup() -> None:
     shown = text.plain("<b>*x*</b> [a](javascript:1) $y$ `z` :material/x:\n# h")
     assert "\n" not in shown
     assert all(f"\\{mark}" in shown for mark in "<*[]($`:#")
+
+
+def test_one_is_singular() -> None:
+    assert (text.tokens(1), text.tokens(8192)) == ("1 token", "8,192 tokens")
+    assert (text.sequences(1), text.sequences(0)) == ("1 sequence", "0 sequences")

@@ -55,12 +55,12 @@ def topologies(view: CapacityView) -> None:
     """The smallest slices, and their doubles."""
     st.table(tables.topologies(view.scenario, view.topologies), hide_index=True)
     filled = say(
-        "Each slice filled with sequences of {context:,} tokens. A request reads {prompt:,} "
-        "tokens and generates {output:,}, and the same chips do both. Doubled: the next slice "
-        "with at least twice the chips.",
-        context=view.scenario.context,
-        prompt=view.scenario.prompt,
-        output=view.scenario.output,
+        "Each slice filled with sequences of {context}. A request reads {prompt} and generates "
+        "{output}, and the same chips do both. Doubled: the next slice with at least twice the "
+        "chips.",
+        context=text.tokens(view.scenario.context),
+        prompt=text.tokens(view.scenario.prompt),
+        output=text.count(view.scenario.output),
     )
     st.caption(text.sentences(filled, *tables.basis(view.scenario)))
 
@@ -88,9 +88,9 @@ def room(view: CapacityView) -> str:
         say("It holds **any number** of sequences.")
         if memory.any_batch(view.scenario)
         else say(
-            "It holds **{n:,}** sequences of {tokens:,} tokens.",
-            n=view.largest,
-            tokens=view.scenario.context,
+            "It holds **{sequences}** of {tokens}.",
+            sequences=text.sequences(view.largest),
+            tokens=text.tokens(view.scenario.context),
         ),
     )
 

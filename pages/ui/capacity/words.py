@@ -43,8 +43,8 @@ def verdict(
             chips=_chips(small.n_chips),
         )
     sizes = {
-        "batch": s.batch,
-        "context": s.context,
+        "sequences": text.sequences(s.batch),
+        "tokens": text.tokens(s.context),
         "size": text.si(taken, "B"),
         "share": text.percent(taken / (s.n_chips * s.chip.memory)),
         "n": s.n_chips,
@@ -52,14 +52,14 @@ def verdict(
     }
     held_by = (
         say(
-            "{batch:,} sequences of {context:,} tokens and the weights take **{size}**, {share} of "
-            "the memory of {n:,} × {chip}",
+            "{sequences} of {tokens} and the weights take **{size}**, {share} of the memory of "
+            "{n:,} × {chip}",
             **sizes,
         )
         if ledger.free >= 0
         else say(
-            "{batch:,} sequences of {context:,} tokens and the weights would take **{size}**, "
-            "{share} of the memory of {n:,} × {chip}",
+            "{sequences} of {tokens} and the weights would take **{size}**, {share} of the memory "
+            "of {n:,} × {chip}",
             **sizes,
         )
     )

@@ -23,9 +23,9 @@ def verdict(scenario: Scenario, largest: int) -> str:
         else say("it outweighs the weights {n} times", n=text.significant(1 / ratio))
     )
     return say(
-        "The KV cache of {n:,} tokens takes **{size}** in {format}, and {growth} more with the "
-        "next token; {compared}, and {fits}.",
-        n=s.context,
+        "The KV cache of {tokens} takes **{size}** in {format}, and {growth} more with the next "
+        "token; {compared}, and {fits}.",
+        tokens=text.tokens(s.context),
         size=text.si(each, "B"),
         format=text.plain(s.kv_format.id),
         growth=text.kibibytes(growth),

@@ -17,7 +17,7 @@ from pages.ui.writing import palette, text
 # Lines that a reader can still tell apart, and bars that fit beside them.
 _LINES, _BARS = 6, 12
 # Beyond the longest bar, for what stands behind it.
-_ROOM = 1.45
+_ROOM = 1.65
 
 
 def curve(answer: Answer) -> kit.Chart:
@@ -264,7 +264,7 @@ def parts(one: Candidate) -> kit.Chart:
         rows += kit.wrapped(entries)
     layout = {
         **kit.frame(72, legend_rows=len(rows)), "height": 260,
-        "barmode": "stack", "bargap": 0.35,
+        "barmode": "stack", "bargap": 0.35, "uniformtext": {"minsize": 9, "mode": "hide"},
         "xaxis": {
             "range": [0, 100], "title": {"text": title},
             "automargin": False, "nticks": 6,

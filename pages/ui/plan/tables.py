@@ -195,7 +195,8 @@ def chosen(one: Candidate) -> str:
     rows = [
         [say("Replicas"), say("{exact} needed for {rate}/s", exact=text.significant(one.exact),
                               rate=text.significant(ask.needed)), str(one.replicas)],
-        [say("Rate of a replica"), say("at {n} sequences on average", n=one.batch),
+        [say("Rate of a replica"),
+         say("at {sequences} on average", sequences=text.sequences(one.batch)),
          say("{n}/s", n=text.significant(one.rate))],
         [say("Decode step"), say("no prompt beside it"), text.si(one.step, "s")],
         [say("Longest gap between tokens"), say("a step with a part of a prompt"),

@@ -63,10 +63,10 @@ def layer_notes(scenario: Scenario) -> str:
         for value in (prefill.attention_overtakes(model), prefill.decode_attention_overtakes(model))
     )
     return say(
-        "For a prompt of {n:,} tokens; 1 multiply-add is 2 FLOP. Grouped queries shrink "
-        "projections and cache, not scores and values. Attention takes more FLOPs than all weights "
-        "{prompt} in a prompt, {context} of context in decoding.",
-        n=scenario.prompt,
+        "For a prompt of {tokens}; 1 multiply-add is 2 FLOP. Grouped queries shrink projections "
+        "and cache, not scores and values. Attention takes more FLOPs than all weights {prompt} "
+        "in a prompt, {context} of context in decoding.",
+        tokens=text.tokens(scenario.prompt),
         prompt=prompt,
         context=context,
     )

@@ -11,7 +11,7 @@ from calc.decode import StepTime
 from calc.explain import EXPLANATIONS
 from calc.layout import Layout
 from calc.memory import Ledger
-from calc.words import say
+from calc.words import marked, say
 from pages.ui.writing import published, text
 
 
@@ -33,7 +33,9 @@ def told(scenario: Scenario, load: str = "") -> str:
         kv=s.kv_format.id,
         compute=s.compute_format.id,
         load=load
-        or say("batch {batch:,} · context {context:,} tokens", batch=s.batch, context=s.context),
+        or say(
+            "batch {batch:,} · context {context}", batch=s.batch, context=text.tokens(s.context)
+        ),
         usable=text.percent(s.usable_memory),
         fidelity=text.listed([s.fidelity, *filter(None, [calibration.basis(s)]), *widths(s)]),
     )
@@ -41,19 +43,21 @@ def told(scenario: Scenario, load: str = "") -> str:
 
 def asked(values: Mapping[str, Any], tpot: float) -> str:
     """What comes and what it must keep, in one line; `tpot` is the limit on it [s]."""
-    told = {name: values[name] for name in ("rate", "clients", "prompt", "output")}
+    told = {"rate": values["rate"], "output": values["output"],
+            "prompt": text.tokens(values["prompt"])}  # fmt: skip
+    clients = text.plural(values["clients"], marked("{n} client"), marked("{n} clients"))
     classes = len(serving.classes.read(values["classes"])) if values.get("classes") else 0
     if classes and not values.get("trace"):
         # Each with lengths and limits of its own.
-        if told["clients"]:
-            return say("{clients:,} clients, {n} classes", n=classes, **told)
+        if values["clients"]:
+            return say("{clients}, {n} classes", clients=clients, n=classes)
         return say("{rate:g} requests/s, {n} classes", n=classes, **told)
     if values.get("trace"):
         traffic = say("requests of a trace")
-    elif told["clients"]:
-        traffic = say("{clients:,} clients, {prompt:,} tokens in, {output:,} out", **told)
+    elif values["clients"]:
+        traffic = say("{clients}, {prompt} in, {output:,} out", clients=clients, **told)
     else:
-        traffic = say("{rate:g} requests/s, {prompt:,} tokens in, {output:,} out", **told)
+        traffic = say("{rate:g} requests/s, {prompt} in, {output:,} out", **told)
     kept = {"ttft": text.si(values["ttft_limit"], "s"), "tpot": text.si(tpot, "s")}
     return say("{traffic} · TTFT ≤ {ttft}, TPOT ≤ {tpot}", traffic=traffic, **kept)
 

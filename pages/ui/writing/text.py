@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import reduce
 
-from calc.words import say
+from calc.words import marked, say
 from pages.ui.writing import palette
 
 # Charts have their sizes in GB.
@@ -73,6 +73,16 @@ def count(value: float) -> str:
 def plural(number: float, one: str, many: str) -> str:
     """A number of things: of two messages with a field ``n`` the one that fits the number."""
     return say(one if number == 1 else many, n=count(number))
+
+
+def tokens(number: float) -> str:
+    """A number of tokens."""
+    return plural(number, marked("{n} token"), marked("{n} tokens"))
+
+
+def sequences(number: float) -> str:
+    """A number of sequences."""
+    return plural(number, marked("{n} sequence"), marked("{n} sequences"))
 
 
 def listed(parts: Iterable[str]) -> str:
