@@ -110,7 +110,11 @@ def _batch(s: Scenario, batch: int) -> Pulled:
 
 
 def _double_batch(s: Scenario, _: Formats) -> Pulled:
-    return _batch(s, 2 * s.batch) if 2 * s.batch <= _high("batch") else say("largest batch")
+    return (
+        _batch(s, 2 * s.batch)
+        if 2 * s.batch <= _high("batch")
+        else say("already the largest batch")
+    )
 
 
 def _halve_batch(s: Scenario, _: Formats) -> Pulled:

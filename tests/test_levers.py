@@ -171,7 +171,7 @@ def test_what_cannot_be_pulled_says_why() -> None:
     assert least["eight_bit_compute"].why_not == "compute is already int8"
     most = pulled(scenario(n_chips=16384, batch=65536))
     assert [most[id].why_not for id in ("double_chips", "double_batch")] == [
-        "largest count", "largest batch",
+        "largest count", "already the largest batch",
     ]  # fmt: skip
     assert pulled(scenario(batch=149))["fill_memory"].why_not == "already the largest"
 

@@ -111,7 +111,7 @@ def _chip(found: pool.Pool) -> tables.Table:
     ]  # fmt: skip
     if found.tokens_of_longest < 0.98 * found.tokens or found.tokens < found.tokens_of_longest:
         rows.append([say("KV tokens, vLLM from 0.25"), text.count(found.tokens_of_longest)])
-    return tables.table([say("On each chip"), ""], rows)
+    return tables.table([say("On each chip"), say("Value")], rows)
 
 
 def _caption(s: Scenario, found: pool.Pool) -> str:

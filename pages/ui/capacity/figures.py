@@ -47,7 +47,7 @@ def resident(ledger: memory.Ledger, n_chips: int) -> kit.Chart:
         shapes.append(full)
     layout = {
         **kit.frame(96, legend_rows=len(kit.wrapped(legend))),
-        "barmode": "stack", "bargap": 0.35,
+        "barmode": "stack", "bargap": 0.35, "uniformtext": {"minsize": 9, "mode": "hide"},
         "xaxis": {
             "range": [0, 100], "title": {"text": say("Share of what is there or needed (%)")},
             "automargin": False, "nticks": 6,
@@ -129,7 +129,7 @@ def placement(placed: packing.Placement) -> kit.Chart:
     layout = {
         **kit.frame(110, legend_rows=len(rows)),
         "height": 90 + 18 * len(rows) + 26 * max(len(names), 1),
-        "barmode": "stack", "bargap": 0.25,
+        "barmode": "stack", "bargap": 0.25, "uniformtext": {"minsize": 9, "mode": "hide"},
         "xaxis": {"range": [0, 1.02 * largest / 1e9], "title": {"text": say("Memory (GB)")},
                   "automargin": False, "nticks": 8},
         "yaxis": {"autorange": "reversed", "automargin": False, "ticksuffix": "  ",

@@ -82,9 +82,9 @@ def chart(
         first = lines[names[0]][0]
         first = first[np.isfinite(first)]
         falls = first.size > 1 and first[-1] < first[0]
-        # Above the curve, where it leaves room; never over the right edge.
-        inside = now[0] < start * (end / start) ** 0.85
-        data.append(kit.marker(*now, right=inside if falls else now[0] < math.sqrt(start * end)))
+        # Above the curve, where it leaves room; never over an edge.
+        edge = start * (end / start) ** (0.85 if falls else 0.2)
+        data.append(kit.marker(*now, right=bool(now[0] < edge)))
     legend = [
         kit.key(name, look.colour, kit.DASH_GLYPHS[look.dash]) for name, (_, look) in lines.items()
     ]

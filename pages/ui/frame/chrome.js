@@ -36,10 +36,11 @@ function nameDrawer(label) {
   }
 }
 
-// Formulas that are wider than their place scroll: keys must reach them.
-function reachFormulas() {
-  for (const formula of document.querySelectorAll(".katex-display:not([tabindex])")) {
-    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+// Formulas and files that are larger than their place scroll: keys must reach them.
+function reachScrolled() {
+  for (const shown of document.querySelectorAll(":is(.katex-display, pre):not([tabindex])")) {
+    const { scrollWidth, clientWidth, scrollHeight, clientHeight } = shown;
+    if (scrollWidth > clientWidth || scrollHeight > clientHeight) shown.tabIndex = 0;
   }
 }
 
@@ -87,7 +88,7 @@ export default function ({ parentElement, data }) {
   nameDrawer(data.drawer);
   const watch = setInterval(() => {
     nameDrawer(data.drawer);
-    reachFormulas();
+    reachScrolled();
   }, 700);
   document.addEventListener("click", ({ target }) => {
     if (NARROW.matches && target.closest("[data-testid=stSidebar] a[data-testid=stSidebarNavLink], [data-testid=stSidebar] [data-testid=stTopNavLink]")) {

@@ -189,7 +189,7 @@ def _fields(
     last: Callable[[], None] = lambda: None,
 ) -> None:
     """Controls of figures, and what is drawn behind the last."""
-    with st.grid(columns, min_column_width=88, vertical_alignment="bottom"):
+    with st.grid(columns, min_column_width=150, vertical_alignment="bottom"):
         for entry in entries:
             _field(entry, told)
         last()

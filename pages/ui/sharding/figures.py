@@ -82,9 +82,9 @@ def matmul(scenario: Scenario) -> kit.Chart:
     return lines.chart(
         widths,
         {
-            say("links"): (MICRO * link, _LOOKS["communication"]),
             say("weights from memory"): (MICRO * times.hbm, _LOOKS["weight_read"]),
             say("FLOPs"): (MICRO * times.math, _LOOKS["linear_compute"]),
+            say("links"): (MICRO * link, _LOOKS["communication"]),
         },
         x_title=say("Tensor-parallel width (chips)"),
         y_title=say("Time of one MLP product (µs)"),
