@@ -44,6 +44,13 @@ function reachScrolled() {
   }
 }
 
+// Streamlit's place for files has a name, and says that it is nothing.
+function nameDropzones() {
+  for (const zone of document.querySelectorAll("[data-testid=stFileUploaderDropzone][role=presentation]")) {
+    zone.setAttribute("role", "group");
+  }
+}
+
 function closeDrawer() {
   query("[data-testid=stSidebarCollapseButton] button")?.click();
 }
@@ -89,6 +96,7 @@ export default function ({ parentElement, data }) {
   const watch = setInterval(() => {
     nameDrawer(data.drawer);
     reachScrolled();
+    nameDropzones();
   }, 700);
   document.addEventListener("click", ({ target }) => {
     if (NARROW.matches && target.closest("[data-testid=stSidebar] a[data-testid=stSidebarNavLink], [data-testid=stSidebar] [data-testid=stTopNavLink]")) {
