@@ -63,6 +63,7 @@ MEANINGS: dict[str, tuple[str, float | str]] = {
     "ssd": ("disk", 5), "sm": ("disk_memory", 1000), "spec": ("speculation", "off"),
     "lora": ("adapters", 0), "ls": ("adapter_size", 100), "mtb": ("failures", 0.0),
     "down": ("down", 300), "lost": ("after_failure", "retried"),
+    "pin": ("input_price", 1.0), "pcd": ("cache_discount", 0.75), "pcs": ("cache_storage", 1.0),
     "pch": ("prefill_chip", "same"), "pn": ("prefill_chips", 0),
     "pty": ("prefill_tensor_parallel", 0), "pdp": ("prefill_attention_dp", 0),
     "pep": ("prefill_expert_parallel", 0), "ppp": ("prefill_pipeline", 0),

@@ -37,9 +37,22 @@ def test_a_tier_keeps_sessions_and_gives_them_back() -> None:
 def test_a_providers_price() -> None:
     """F8.25: a system prompt of 1,000 tokens, 10⁶ times; 75 % off, $1 per million and hour."""
     assert 1000 * 10**6 == 10**9
-    assert_allclose(reuse.calls_to_pay(1.0, 0.75, 1.0), 4 / 3)
+    assert_allclose(reuse.Provider(1.0, 0.75, 1.0).calls_to_pay, 4 / 3)
     # Half price for a batch pays without storage at any number of calls.
-    assert reuse.calls_to_pay(1.0, 0.5, 0.0) == 0
+    assert reuse.Provider(1.0, 0.5, 0.0).calls_to_pay == 0
+
+
+def test_a_system_prompt_is_found_in_whole_blocks() -> None:
+    """1,000 tokens for all before 350 of one's own: 992 of 1,350 are found, a share of 0.735."""
+    traffic = serving.generate(
+        200, serving.Poisson(1.0), serving.Constant(350), serving.Constant(20), system=1000
+    )
+    run = serving.simulate(
+        scenario(), traffic, serving.Continuous(32), prefix=serving.SpareMemory()
+    )
+    # The first request finds nothing.
+    assert_allclose(run.hit_rate * 200 / 199, 992 / 1350)
+    assert round(992 / 1350, 3) == 0.735
 
 
 def test_an_ssd_finds_what_the_host_has_thrown_away() -> None:
@@ -72,6 +85,8 @@ def test_prefixes_are_shown() -> None:
     assert not at.exception
     said = " ".join(element.value for element in at.markdown)
     assert "The prefix cache finds **" in said and "comes back from host memory in" in said
+    assert "a provider's cache pays from **1.33** calls an hour" in said
+    assert {one.key for one in at.number_input} >= {"pin", "pcd", "pcs"}
     found, tiers = (table.value for table in at.table)
     assert "Tokens of the system prompt a day" in found["Quantity"].tolist()
     assert tiers["Memory"].tolist() == ["chip memory beside weights", "host memory", "SSD"]

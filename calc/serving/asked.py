@@ -29,7 +29,7 @@ from calc.serving.policies import (
 )
 from calc.serving.pool import Contiguous, Memory, Paged, Recompute, Reject, Relief, Swap
 from calc.serving.prefix import HostAndDisk, HostMemory, PrefixCache, SpareMemory
-from calc.serving.reuse import CHIPS, HOST, SSD, Tier
+from calc.serving.reuse import CHIPS, HOST, SSD, Provider, Tier
 from calc.serving.routing import InTurn, LeastRequests, LeastTokens, PrefixAware, Routing
 from calc.serving.service import Limits
 from calc.serving.staffing import Autoscaler, Failures, Staffing
@@ -242,6 +242,17 @@ class Asked:
         "lost", marked("After a failure"), "retried",
         marked("What a failed replica had is sent to another and read again, or is lost."),
         ("retried", "lost")))
+    input_price: float = optional(Quantity(
+        "pin", marked("Input price"), "USD", 1.0, 0.001, 1000,
+        marked("That a provider asks for a million tokens of prompts."), whole=False, step=0.05))
+    cache_discount: float = optional(Quantity(
+        "pcd", marked("Discount on cached"), "share", 0.75, 0.01, 1.0,
+        marked("Off the input price for cached tokens; usually 0.5 to 0.9."), whole=False,
+        step=0.05))
+    cache_storage: float = optional(Quantity(
+        "pcs", marked("Cache storage"), "USD", 1.0, 0.0, 1000,
+        marked("That a provider asks for keeping a million cached tokens an hour; 0 where it asks "
+               "for none."), whole=False, step=0.05))
 # fmt: on
 
 
@@ -257,7 +268,8 @@ class Setup:
     are how each of their replicas handles cache; `shown` is the policy to look at, `budget` the
     tokens of a step that reads chunks, and `notices` say what could not be as asked; `tiers` are
     the memories of a replica that can keep prefixes, whether they do or not;
-    `steps` is how tokens are made, `beside` what adapters take of a replica's memory [byte].
+    `steps` is how tokens are made, `beside` what adapters take of a replica's memory [byte];
+    `provider` is what cached prompts cost elsewhere.
     """
 
     deployments: Mapping[str, Deployment]
@@ -267,6 +279,7 @@ class Setup:
     limits: Limits
     shown: str
     budget: int
+    provider: Provider
     notices: tuple[str, ...] = ()
     tiers: tuple[Tier, ...] = ()
     steps: Steps = PLAIN
@@ -432,6 +445,7 @@ def setup(values: Mapping[str, Any], scenario: Scenario, reader: Scenario | None
         Limits(asked.ttft_limit, scenario.tpot_target),
         shown,
         budget,
+        Provider(asked.input_price, asked.cache_discount, asked.cache_storage),
         tuple(notices),
         tiers,
         Speculative() if asked.speculation == "on" else PLAIN,

@@ -72,8 +72,9 @@ def storage_worth(scenario: Scenario, context: int, tier: Tier, between: float) 
     return usd / (kept * between) if kept > 0 else 0.0
 
 
-def calls_to_pay(input_price: float, discount: float, storage: float) -> float:
-    """Calls an hour from which a provider's cached input is cheaper than plain input (F8.25).
+@dataclass(frozen=True)
+class Provider:
+    """What a provider asks for prompts, cached and not.
 
     Parameters
     ----------
@@ -83,12 +84,21 @@ def calls_to_pay(input_price: float, discount: float, storage: float) -> float:
         Off it for cached tokens [share].
     storage : float
         Of keeping them [USD/(million tokens hour)].
-
-    Examples
-    --------
-    75 % off at $1 per million tokens and hour, of input at $1.25:
-
-    >>> round(calls_to_pay(1.25, 0.75, 1.0), 3)
-    1.067
     """
-    return storage / (discount * input_price)
+
+    input_price: float
+    discount: float
+    storage: float
+
+    @property
+    def calls_to_pay(self) -> float:
+        """Calls an hour from which cached input is cheaper than plain input [1/h] (F8.25).
+
+        Examples
+        --------
+        75 % off at $1 per million tokens and hour, of input at $1.25:
+
+        >>> round(Provider(1.25, 0.75, 1.0).calls_to_pay, 3)
+        1.067
+        """
+        return self.storage / (self.discount * self.input_price)

@@ -109,6 +109,8 @@ FOLDED: dict[str, Places] = {
         ("relief", "host"),
         ("prefix", "host_memory"),
         ("disk", "disk_memory"),
+        ("input_price", "cache_discount"),
+        ("cache_storage",),
         ("speculation", "adapters"),
         ("adapter_size",),
         ("affinity", "routing"),
@@ -163,6 +165,7 @@ TYPED = frozenset(
         "redundant_experts", "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
         "peak", "period", "scale_least", "scale_target", "cold_start", "hold", "failures", "down",
         "disk", "disk_memory", "adapters", "adapter_size",
+        "input_price", "cache_discount", "cache_storage",
         "headroom", "most_used", "most_chips",
         "own_rows", "own_error", "own_bandwidth", "own_kernel_time",
         "discount", "capital", "surroundings", "years", "in_use", "energy_price", "pue",
@@ -506,6 +509,9 @@ _ASKED_BY: Mapping[str, tuple[str, Collection[str]]] = {
             "prefill_pipeline",
         ),
         ("policy", ("disaggregated",)),
+    ),
+    **dict.fromkeys(
+        ("input_price", "cache_discount", "cache_storage"), ("prefix", ("spare", "host", "ssd"))
     ),
     **dict.fromkeys(
         ("capital", "surroundings", "years", "in_use", "energy_price", "pue"), _OF_OWNED

@@ -36,7 +36,7 @@ def sentence(scenario: Scenario, simulated: Simulated, shown: Outcome) -> str:
         "{most}.",
         hit=text.percent(figures.hit_rate), most=text.percent(traffic.shared),
     )  # fmt: skip
-    return text.sentences(hit, _quicker(scenario, simulated.setup))
+    return text.sentences(hit, _quicker(scenario, simulated.setup), _bought(simulated.setup))
 
 
 def _quicker(scenario: Scenario, setup: Setup) -> str:
@@ -48,6 +48,26 @@ def _quicker(scenario: Scenario, setup: Setup) -> str:
         "takes {again}.",
         prompt=text.count(scenario.prompt), back=seconds(back), again=seconds(again),
     )  # fmt: skip
+
+
+def _bought(setup: Setup) -> str:
+    """How often a prompt must be asked for before a provider's cache of it pays."""
+    one = setup.provider
+    told = {
+        "input": text.usd(one.input_price), "discount": text.percent(one.discount),
+        "storage": text.usd(one.storage), "n": text.significant(one.calls_to_pay),
+    }  # fmt: skip
+    if not one.storage:
+        return say(
+            "At {input} a million prompt tokens, {discount} off cached ones and no price for "
+            "keeping them, a provider's cache always pays.",
+            **told,
+        )
+    return say(
+        "At {input} a million prompt tokens, {discount} off cached ones and {storage} a million "
+        "for each hour, a provider's cache pays from **{n}** calls an hour (F8.25).",
+        **told,
+    )
 
 
 def found(simulated: Simulated, shown: Outcome) -> dict[str, list[str]]:
