@@ -57,15 +57,17 @@ class Scenario:
     usable_memory: float = optional(Quantity(
         "u", marked("Usable memory"), "fraction", 1.0, 0.3, 1.0,
         marked("Share of each chip's memory left to weights and cache; engines often keep 10 % "
-               "(gpu_memory_utilization)."),
+               "(gpu_memory_utilization, mem_fraction_static)."),
         whole=False))
     weight_format: NumberFormat | Checkpoint | None = field(kw_only=False, metadata=written(Choice(
         "w", marked("Weights"), "int8",
-        marked("How weights are stored and read; pub is as the model is published."),
+        marked("How weights are stored and read; pub is as the model is published "
+               "(quantization)."),
         catalogue="formats", use="weights", none="pub")))
     kv_format: NumberFormat = field(kw_only=False, metadata=written(Choice(
         "kv", marked("KV cache"), "int8",
-        marked("How cached keys and values are stored."), catalogue="formats", use="kv")))
+        marked("How cached keys and values are stored (kv_cache_dtype)."),
+        catalogue="formats", use="kv")))
     compute_format: NumberFormat = field(kw_only=False, metadata=written(Choice(
         "c", marked("Compute"), "bf16",
         marked("Format of the matrix products: it sets the FLOP rate."),
@@ -75,16 +77,17 @@ class Scenario:
         marked("Sequences that decode together in one replica."))))
     context: int = field(kw_only=False, metadata=written(Quantity(
         "s", marked("Context"), "tokens", 8192, 1, 16777216,
-        marked("Tokens already cached for each sequence."))))
+        marked("Tokens already cached for each sequence; engines take max_model_len at most."))))
     acceptance: float = optional(Quantity(
         "a", marked("Acceptance"), "probability", 0.8, 0.0, 1.0,
         marked("Probability that a drafted token is accepted."), whole=False))
     n_draft: int = optional(Quantity(
         "k", marked("Draft length"), "tokens", 4, 0, 64,
-        marked("Tokens drafted before each verification.")))
+        marked("Tokens drafted before each verification (num_speculative_tokens).")))
     draft: Model | None = optional(Choice(
         "d", marked("Draft"), "ratio",
-        marked("A draft model with its own weights, cache and time, or a ratio of costs."),
+        marked("A draft model with its own weights, cache and time, or a ratio of costs "
+               "(speculative_config)."),
         catalogue="models", none="ratio"))
     cost_ratio: float = optional(Quantity(
         "r", marked("Cost ratio"), "fraction", 0.05, 0.0, 2.0,
@@ -105,7 +108,7 @@ class Scenario:
     attention_dp: int = optional(Quantity(
         "dp", marked("Data parallel"), "groups", 1, 1, 16384,
         marked("Groups that each attend for their own sequences, with a copy of what is no "
-               "expert.")))
+               "expert (data_parallel_size, enable_dp_attention).")))
     expert_parallel: int = optional(Quantity(
         "ep", marked("Expert parallel"), "chips", 1, 1, 16384,
         marked("Ways that routed experts are spread over the chips of a stage; 1 splits each "
@@ -119,7 +122,7 @@ class Scenario:
     kv_sharding: str = optional(Option(
         "ks", marked("KV when TP > KV heads"), "replicated",
         marked("Where tensor parallel exceeds the KV heads: copies, or a split by batch or "
-               "sequence."),
+               "sequence (decode_context_parallel_size)."),
         options=KV_SHARDINGS))
     attention_format: NumberFormat | None = optional(Choice(
         "ac", marked("Attention compute"), "compute",
@@ -168,7 +171,8 @@ class Scenario:
         marked("Share of the dense rate that reading a prompt reaches."), whole=False, table=True))
     chunk: int = optional(Quantity(
         "ch", marked("Chunk"), "tokens", 512, 1, 1048576,
-        marked("Prompt tokens that ride along with one decode step.")))
+        marked("Prompt tokens that ride along with one decode step (max_num_batched_tokens less "
+               "the batch, chunked_prefill_size).")))
     tpot_target: float = optional(Quantity(
         "tt", marked("Wanted TPOT"), "ms", 50, 1, 10000,
         marked("Longest decode step that chunks may lead to."), scale=1e-3))
@@ -177,7 +181,8 @@ class Scenario:
         marked("Prompt tokens whose cache is there already.")))
     kv_block: int = optional(Quantity(
         "bl", marked("Cache block"), "tokens", 16, 1, 4096,
-        marked("Tokens of one block: a prefix counts in whole blocks (block_size).")))
+        marked("Tokens of one block: a prefix counts in whole blocks (block_size, page_size, "
+               "tokens_per_block).")))
     price: float = optional(Quantity(
         "usd", marked("Price"), "USD/hour", 0.0, 0.0, 1000.0,
         marked("Of one chip; 0 takes the preset's."), whole=False))

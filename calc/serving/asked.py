@@ -122,24 +122,26 @@ class Asked:
         marked("Start of the random numbers: the same seed gives the same run.")))
     policy: str = optional(Option(
         "pol", marked("Policy shown"), "continuous",
-        marked("Whose requests are drawn; all are compared."), POLICIES))
+        marked("Whose requests are drawn; all are compared. Chunked is enable_chunked_prefill."),
+        POLICIES))
     replicas: int = optional(Quantity(
         "rep", marked("Replicas"), "replicas", 2, 1, MOST_REPLICAS,
         marked("Of the sidebar's chips each. Disaggregated, some of them only read prompts.")))
     prefill_replicas: int = optional(Quantity(
         "npre", marked("Prefill replicas"), "replicas", 1, 1, MOST_REPLICAS - 1,
-        marked("Of the replicas, those that read prompts when disaggregated.")))
+        marked("Of the replicas, those that read prompts when disaggregated (kv_producer, "
+               "disaggregation_mode prefill).")))
     slots: int = optional(Quantity(
         "slots", marked("Slots"), "sequences", 32, 1, MOST_SLOTS,
         marked("Most sequences that a replica decodes at once (max_num_seqs, "
-               "max_running_requests).")))
+               "max_running_requests, max_batch_size).")))
     window: float = optional(Quantity(
         "win", marked("Window"), "ms", 100, 1, 60000,
         marked("Longest that dynamic batching waits for a full batch."), scale=1e-3))
     budget: int = optional(Quantity(
         "bud", marked("Token budget"), "tokens", 512, 1, 131072,
         marked("Tokens of one step when prompts are read in chunks (max_num_batched_tokens, "
-               "chunked_prefill_size).")))
+               "chunked_prefill_size, max_num_tokens).")))
     budget_of: str = optional(Option(
         "bof", marked("Budget of"), "replica",
         marked("Whether all groups of data-parallel attention share the budget, or each has it, as "
@@ -154,7 +156,8 @@ class Asked:
         marked("Blocks as they are needed, or the longest length reserved."), MEMORIES))
     reserved: int = optional(Quantity(
         "res", marked("Reserved length"), "tokens", 32768, 1, 1048576,
-        marked("What contiguous memory sets aside for each sequence.")))
+        marked("What contiguous memory sets aside for each sequence (max_model_len, "
+               "max_seq_len).")))
     relief: str = optional(Option(
         "out", marked("Memory full"), "recompute",
         marked("The youngest is read again later, moved to the host, or turned away."),

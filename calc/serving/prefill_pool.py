@@ -24,7 +24,7 @@ class PrefillPool:
     prefill_chip: Chip | None = optional(Choice(
         "pch", marked("Prefill chip"), ALIKE,
         marked("Of replicas that only read prompts, when disaggregated (kv_producer, "
-               "disaggregation-mode prefill); same: as those that decode."),
+               "disaggregation_mode prefill); same: as those that decode."),
         catalogue="chips", none=ALIKE))
     prefill_chips: int = optional(Quantity(
         "pn", marked("Chips a prefill replica"), "chips", 0, 0, 16384,
