@@ -78,7 +78,7 @@ def test_the_same_link_gives_the_same_run() -> None:
 
 def test_each_pool_has_its_rows() -> None:
     at = page(pol="disaggregated", req="40", pch="tpu-v6e", pn="8", pty="3", f="operators")
-    assert "1 of 8 × TPU v6e, TP 8. Decode replicas\\: 1 of 16 × TPU v5e, TP 16." in words(at)
+    assert "1 replica of 8 × TPU v6e, TP 8; decode pool\\: 1 replica of 16 × TPU v5e" in words(at)
     assert "Prefill replicas\\: Tensor × data × pipeline is 3 × 1 × 1, not 8 chips" in words(at)
     assert {one.key for one in at.number_input} >= {"pn", "pty", "pdp", "pep", "ppp"}
     chart = json.loads(json.loads(at.get("bidi_component")[0].proto.json)["spec"])

@@ -83,11 +83,16 @@ def pools(run: Run) -> list[str]:
     if replace(one, batch=other.batch, context=other.context) == other:
         return []
     told = say(
-        "Prefill replicas: {n} of {reader}. Decode replicas: {m} of {decoder}.",
-        n=run.readers, reader=_replica(one), m=len(run.memory), decoder=_replica(other),
+        "Prefill pool: {n} of {reader}; decode pool: {m} of {decoder}.",
+        n=_replicas(run.readers), reader=_replica(one),
+        m=_replicas(len(run.memory)), decoder=_replica(other),
     )  # fmt: skip
     wrong = [] if one.fidelity == "bound" else layout.problems(one)
     return [told, *(say("Prefill replicas: {reason}", reason=each) for each in wrong)]
+
+
+def _replicas(count: int) -> str:
+    return text.plural(count, marked("{n} replica"), marked("{n} replicas"))
 
 
 def _replica(s: Scenario) -> str:
