@@ -246,7 +246,7 @@ class Asked:
         marked("What a failed replica had is sent to another and read again, or is lost."),
         ("retried", "lost")))
     input_price: float = optional(Quantity(
-        "pin", marked("Input price"), "USD", 1.0, 0.001, 1000,
+        "pin", marked("Input price"), "USD", 1.0, 0.01, 1000,
         marked("That a provider asks for a million tokens of prompts."), whole=False, step=0.05))
     cache_discount: float = optional(Quantity(
         "pcd", marked("Discount on cached"), "share", 0.75, 0.01, 1.0,
