@@ -288,7 +288,7 @@ def _bursts(ask: Ask, flow: _Flow, reading: Array, scatter: Array | float) -> Ar
     ----------
     F13.7.
     """
-    if len(ask.parts) == 1:
+    if len({(part.prompt, part.output) for part in ask.parts}) == 1:
         return 0.0
     idle = np.maximum(1 - flow.used, _LEAST_IDLE)
     return np.asarray(_MET * flow.rate**2 * reading**2 * scatter / idle**3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -61,9 +62,12 @@ class Answer:
         """The best on another chip."""
         return self.beside(self.rows[0]) if self.rows else None
 
-    def beside(self, one: Candidate) -> Candidate | None:
-        """The best on another chip than that of a plan."""
-        others = (row for row in self.rows if row.scenario.chip.id != one.scenario.chip.id)
+    def beside(self, one: Candidate, but: Sequence[Candidate] = ()) -> Candidate | None:
+        """The best on another chip than that of a plan, some left out."""
+        others = (
+            row for row in self.rows
+            if row not in but and row.scenario.chip.id != one.scenario.chip.id
+        )  # fmt: skip
         return next(others, None)
 
     def of_chips(self, most: int | None = None) -> dict[str, Candidate]:

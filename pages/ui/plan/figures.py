@@ -20,13 +20,12 @@ _LINES, _BARS = 6, 12
 _ROOM = 1.65
 
 
-def curve(answer: Answer) -> kit.Chart:
-    """Price of an hour against the limit on time per token, one line a chip."""
+def curve(answer: Answer, best: Candidate | None) -> kit.Chart:
+    """Price of an hour against the limit on time per token, one line a chip; the best marked."""
     found, shown = answer.curve, {}
     for look, index in zip(kit.LINES, found.cheapest(_LINES), strict=False):
         name = words.chip(answer, answer.space.chips[index])
         shown[name] = (found.shown(index), palette.Look(name, *look))
-    best = answer.best
     chart = lines.chart(
         kit.MILLI * found.limit,
         shown or {say("none"): (found.nothing, lines.TOTAL)},
@@ -59,7 +58,11 @@ def chips(answer: Answer) -> kit.Chart:
     names = [words.chip(answer, one.scenario.chip, 20) for one in priced]
     usd = np.array([one.usd_per_hour for one in priced])
     told = [
-        say("{price}: {chips} chips", price=text.usd(one.usd_per_hour), chips=one.chips)
+        say(
+            "{price}: {chips}",
+            price=text.usd(one.usd_per_hour),
+            chips=text.plural(one.chips, marked("{n} chip"), marked("{n} chips")),
+        )
         for one in priced
     ]
     data = [{

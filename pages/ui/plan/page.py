@@ -13,7 +13,7 @@ from calc.words import marked, say
 from pages.ui.frame import draw, language, pinned, sidebar
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
 from pages.ui.plan import figures, store, tables, taken, words
-from pages.ui.plan.view import PlanView
+from pages.ui.plan.view import SIMULATED, PlanView
 from pages.ui.writing import explained, published, text, written
 
 QUESTION = marked("What serves this traffic, and for what?")
@@ -56,7 +56,7 @@ def instead(view: PlanView) -> None:
 def price(view: PlanView) -> Shown:
     """What the limit on time per token costs."""
     return Shown(
-        figures.curve(view.found),
+        figures.curve(view.found, view.best),
         say(
             "USD per hour against the limit on time per token, one line for each of the cheapest "
             "chips; {best}",
@@ -392,7 +392,7 @@ PAGE = Page(
         marked("Two pools"): two_pools,
         marked("Users"): users,
         marked("Sensitivity"): moved,
-        marked("Simulated"): simulated,
+        SIMULATED: simulated,
         marked("Launch command"): launch,
         marked("Against an API"): api,
         marked("Formulas"): formulas,

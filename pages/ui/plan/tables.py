@@ -74,8 +74,8 @@ def classes(one: Candidate) -> str:
         for time in plan.class_times(one)
     ]  # fmt: skip
     head = [
-        say("Class"), say("Share"), say("Prompt"), say("Output"), "TPOT", say("TPOT limit"), "TTFT",
-        say("TTFT limit"),
+        say("Class"), say("Share of requests"), say("Prompt"), say("Output"),
+        "TPOT", say("TPOT limit"), "TTFT", say("TTFT limit"),
     ]  # fmt: skip
     return tables.markdown(head, rows, " rrrrrrr")
 

@@ -11,10 +11,14 @@ from calc import Scenario, known, plan
 from calc.fields import Catalogues
 from calc.plan import Answer, Ask, Candidate, Move, PoolSizes, Proof, Served, asked
 from calc.purchase import OWNED
+from calc.words import marked, say
 from pages.ui.frame import link
 from pages.ui.frame.page import View
 from pages.ui.plan import store, taken
 from pages.ui.writing import tables
+
+# The key of the tabs, and the one that simulates.
+TABS, SIMULATED = "plan-tabs", marked("Simulated")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +130,13 @@ class PlanView(View):
 
     @cached_property
     def refuted(self) -> tuple[Candidate, ...]:
-        """Plans better than the best that stands, which break a limit when simulated."""
-        better = []
+        """Plans better than the best that stands, which break a limit when simulated.
+
+        Only while the simulations are on show: a link says the same whoever simulated before.
+        """
+        better: list[Candidate] = []
+        if self.chosen(TABS, "") != say(SIMULATED):
+            return ()
         for one in self.answer.rows if self.answer else ():
             proof = store.proof(one)
             if not isinstance(proof, Proof) or proof.holds:

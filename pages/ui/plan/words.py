@@ -41,11 +41,11 @@ def verdict(
             rate=text.significant(ask.rate),
             plan=machines(best),
             price=prices(best),
-            next=_next(answer, best),
+            next=_next(answer, best, refuted),
         ),
         apart(answer, best),
         binds(best),
-        losses(best, at_bound) if at_bound else "",
+        losses(best, at_bound) if at_bound and not refuted else "",
         broken(refuted) if refuted else "",
     )
 
@@ -61,11 +61,17 @@ def losses(best: Candidate, at_bound: Candidate) -> str:
     )
 
 
+# Of plans that a simulation refutes.
+_NAMED = 2
+
+
 def broken(refuted: Sequence[Candidate]) -> str:
     """Plans that break a limit when simulated."""
+    others = len(refuted) - _NAMED
+    more = text.plural(others, marked("{n} more"), marked("{n} more")) if others > 0 else ""
     return say(
         "Better by closed form, but they break a limit when simulated: {plans}.",
-        plans=text.clauses(machines(one) for one in refuted),
+        plans=text.clauses([*map(machines, refuted[:_NAMED]), *([more] if more else [])]),
     )
 
 
@@ -150,8 +156,8 @@ def prices(one: Candidate) -> str:
     )
 
 
-def _next(answer: Answer, best: Candidate) -> str:
-    other = answer.beside(best)
+def _next(answer: Answer, best: Candidate, refuted: Sequence[Candidate]) -> str:
+    other = answer.beside(best, refuted)
     if other is None:
         return say("; no other chip keeps them")
     chip, change = text.plain(other.scenario.chip.name), ""
@@ -471,8 +477,14 @@ def _flags(flags: Sequence[str]) -> str:
 def pool(one: plan.Launch) -> str:
     """On how many replicas a command is started."""
     told = {
-        "both": marked("On each of {n} replicas:"),
-        "prefill": marked("On each of {n} replicas that read prompts:"),
-        "decode": marked("On each of {n} replicas that decode:"),
+        "both": (marked("On the replica:"), marked("On each of {n} replicas:")),
+        "prefill": (
+            marked("On the replica that reads prompts:"),
+            marked("On each of {n} replicas that read prompts:"),
+        ),
+        "decode": (
+            marked("On the replica that decodes:"),
+            marked("On each of {n} replicas that decode:"),
+        ),
     }
-    return say(told[one.pool], n=one.replicas)
+    return text.plural(one.replicas, *told[one.pool])
