@@ -37,7 +37,7 @@ def test_requests_are_answered_and_policies_compared() -> None:
     # Numbers, so that a column sorts; nothing good has no price.
     times = table["TTFT p99 (s)"]
     assert times[2] == times.min()
-    assert np.isnan(table["USD/M within SLO"][0])
+    assert np.isnan(table["USD/M in SLO"][0])
 
 
 def test_the_policy_shown_comes_first_and_the_others_have_their_places(

@@ -127,7 +127,7 @@ def headline(figures: Service) -> list[tuple[str, str, str]]:
                 "the service fills and that in which it drains. Formulas F8.2, F8.16."),
         ),
         (
-            say("USD/M within SLO"),
+            say("USD/M in SLO"),
             _usd(figures.usd_per_million_good_tokens),
             say("Price of all chips over the steady part, for a million tokens of answers within "
                 "both limits. Formula F8.12."),
@@ -156,7 +156,7 @@ def policies(simulated: Simulated) -> None:
     ]
     shown: dict[str, tuple[Callable[[Service], float], str]] = {
         say("Goodput (requests/s)"): (lambda s: s.goodput, "%.3g"),
-        say("USD/M within SLO"): (lambda s: s.usd_per_million_good_tokens, "%.2f"),
+        say("USD/M in SLO"): (lambda s: s.usd_per_million_good_tokens, "%.2f"),
         say("TTFT p50 (s)"): (lambda s: s.ttft.percentiles[50], "%.3g"),
         say("TTFT p99 (s)"): (lambda s: s.ttft.percentiles[99], "%.3g"),
         say("TPOT p50 (ms)"): (lambda s: 1e3 * s.tpot.percentiles[50], "%.3g"),
