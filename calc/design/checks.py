@@ -50,7 +50,12 @@ def _attention(block: Block, tp: int) -> Iterator[tuple[str, str]]:
     elif kv < tp:
         yield (
             "kv_heads",
-            say("{tp:,} chips keep {copies:,} copies of each KV head.", tp=tp, copies=tp // kv),
+            say(
+                "Over {tp:,} chips engines keep {copies:,} copies of each KV head; fidelity bound "
+                "counts one.",
+                tp=tp,
+                copies=tp // kv,
+            ),
         )
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from calc import Scenario, known, link, pins
 from calc import scenario as scenarios
-from calc.fields import Choice, Field, Quantity
+from calc.fields import Choice, Field, Option, Quantity
 from calc.pins import Pin
 from calc.words import inside, marked, say
 from pages.ui.frame import sidebar
@@ -140,7 +140,7 @@ def _part(field: Field, values: Mapping[str, Any]) -> str:
         return text.plural(value, marked("{n} chip"), marked("{n} chips"))
     if field.name in _USES:
         return say(_USES[field.name], format=value)
-    if isinstance(field, Quantity):
+    if isinstance(field, (Quantity, Option)):
         return f"{inside(field.label)} {link.dump_value(field, value)}"
     return f"{field.key}={link.dump_value(field, value)}"
 
