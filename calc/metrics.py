@@ -43,7 +43,10 @@ def mbu(scenario: Scenario, step: StepTime) -> Array:
 
 
 def mfu(scenario: Scenario, step: StepTime) -> Array:
-    """MFU of a decode step: two FLOPs per active parameter and token, attention left out (F4.2)."""
+    """MFU of a decode step: two FLOPs per active parameter and token, attention left out (F4.2).
+
+    Of the peak of the chips: what a host multiplies beside them may take it above 1.
+    """
     s = scenario
     useful = 2.0 * step.batch * s.model.active_params
     return flops_share(useful, step.total, s.n_chips * known.figure(s.chip.peak(s.compute_format)))
