@@ -140,7 +140,9 @@ def _part(field: Field, values: Mapping[str, Any]) -> str:
         return text.plural(value, marked("{n} chip"), marked("{n} chips"))
     if field.name in _USES:
         return say(_USES[field.name], format=value)
-    if isinstance(field, (Quantity, Option)):
+    if isinstance(field, Option):
+        return say("{setting} {choice}", setting=inside(field.label), choice=value)
+    if isinstance(field, Quantity):
         return f"{inside(field.label)} {link.dump_value(field, value)}"
     return f"{field.key}={link.dump_value(field, value)}"
 
