@@ -64,6 +64,7 @@ def test_elements_as_written_are_those_that_are_cached(kind: Attention) -> None:
         assert kind.kv_bytes_per_token(BYTE) == 0
         return
     product = written.replace("×", "*").replace(",", "").removesuffix(" index")
+    # Numbers and operators alone: nothing else reaches eval.
     assert set(product) <= set("0123456789 *+/()")
     assert eval(product) == kind.kv_bytes_per_token(BYTE)
 

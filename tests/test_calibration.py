@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,9 +141,9 @@ def test_a_band_is_that_of_the_phase_and_says_when_it_is_thin() -> None:
     ],
 )
 def test_where_nothing_may_be_claimed_there_is_no_band_and_a_reason(
-    changed: dict[str, object], phase: str | None, why: str
+    changed: dict[str, Any], phase: str | None, why: str
 ) -> None:
-    s = replace(scenario(chip="h100-sxm", fidelity="calibrated"), **changed)  # type: ignore[arg-type]
+    s = replace(scenario(chip="h100-sxm", fidelity="calibrated"), **changed)
     assert band(s, phase) is None
     assert why in no_band(s, phase)
     assert no_band(replace(s, fidelity="operators")) == ""

@@ -69,6 +69,7 @@ def test_a_preset_comes_back_through_table_link_toml_and_python(model: Model) ->
     written = tomllib.loads(toml.written(model))[model.id]
     assert read_model(model.id, Reader(Path("m"), model.id, written), formats) == model
     names: dict[str, Any] = {}
+    # What a reader copies has to run.
     exec(python.written(model), names)
     assert names["model"] == model
 

@@ -14,6 +14,8 @@ from calc import engine_log, pool
 
 GIB, MIB = 2.0**30, 2.0**20
 
+# Lines stay as long as engines print them.
+
 VLLM_19 = """
 (EngineCore pid=71) INFO 03-01 10:00:01 [gpu_model_runner.py:4001] Model loading took 15.1 GiB memory and 9.250000 seconds
 (EngineCore pid=71) INFO 03-01 10:00:09 [gpu_worker.py:441] Available KV cache memory: 58.12 GiB

@@ -26,7 +26,7 @@ from pages.ui.frame.link import PRESETS
 from pages.ui.frame.pinned import Contender
 from pages.ui.frame.presentation import FIELDS, SLIDES
 from pages.ui.report import report
-from pages.ui.serving import simulations
+from pages.ui.serving import searches
 
 PO = ROOT / "locales" / "zh" / "LC_MESSAGES" / "messages.po"
 
@@ -84,7 +84,7 @@ def bracketed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches for knees stop early: what they say is looked at, not what they find."""
-    monkeypatch.setattr(simulations, "PAUSE", 20_000)
+    monkeypatch.setattr(searches, "PAUSE", 20_000)
 
 
 @pytest.fixture(autouse=True)

@@ -58,6 +58,7 @@ def test_a_price_list_and_own_chips_reach_every_page_and_plan() -> None:
 
 
 def test_a_chip_is_called_by_its_name_in_any_spelling() -> None:
-    assert purchase.priced(chips, "mi300x 2")["mi300x"].price.usd_per_hour == 2  # type: ignore[union-attr]
+    listed = purchase.priced(chips, "mi300x 2")["mi300x"].price
+    assert listed and listed.usd_per_hour == 2
     with pytest.raises(purchase.PriceListError, match="entry 1 names no chip"):
         purchase.priced(chips, "nobody 2")

@@ -254,13 +254,12 @@ def _by_layer(model: Model, layers: Sequence[Block]) -> dict[str, Any]:
         found["cross_attention_layers"] = [
             i for i, one in enumerate(attentions) if isinstance(one, CrossAttention)
         ]
-    if all(isinstance(one, SparseTopK) for one in attentions):
-        found["indexer_types"] = [
-            "full" if one.index_heads else "shared"  # type: ignore[attr-defined]
-            for one in attentions
-        ]
-    if all(isinstance(one, Compressed) for one in attentions):
-        found["compress_ratios"] = [one.ratio for one in attentions]  # type: ignore[attr-defined]
+    sparse = [one for one in attentions if isinstance(one, SparseTopK)]
+    if len(sparse) == len(attentions):
+        found["indexer_types"] = ["full" if one.index_heads else "shared" for one in sparse]
+    compressed = [one for one in attentions if isinstance(one, Compressed)]
+    if len(compressed) == len(attentions):
+        found["compress_ratios"] = [one.ratio for one in compressed]
         found["mlp_layer_types"] = [
             "moe" if any(getattr(part, "router_bias", False) for part in _flat(block.feedforward))
             else "hash_moe" for block in layers

@@ -42,6 +42,7 @@ class _Points(np.ndarray[Any, np.dtype[Any]]):
             return False
         raise PartedError(truth)
 
+    # Arrays declare that they have none; those of this module answer as one number would.
     def __hash__(self) -> int:  # type: ignore[override]
         """What is known by number is looked up apart for each, as by points of one figure."""
         numbers = np.asarray(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Protocol, runtime_checkable
 
@@ -87,6 +87,9 @@ class Deployment(Protocol):
     def reader(self) -> Scenario | None:
         """One of those that only read prompts, where it is not the scenario that is simulated."""
 
+    def unstaffed(self) -> Deployment:
+        """Itself with all of its replicas there all the time."""
+
     def serve(self, floor: Floor) -> Iterator[None]:
         """Serve all requests; yields after every event."""
 
@@ -117,6 +120,9 @@ class Colocated:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(say("replica {n}", n=number + 1) for number in range(self.replicas))
+
+    def unstaffed(self) -> Deployment:
+        return replace(self, staffing=())
 
     def serve(self, floor: Floor) -> Iterator[None]:
         key = _session if self.affinity else _request
@@ -166,6 +172,9 @@ class Disaggregated:
             *(say("prefill {n}", n=number + 1) for number in range(self.prefill)),
             *(say("decode {n}", n=number + 1) for number in range(self.decode)),
         )
+
+    def unstaffed(self) -> Deployment:
+        return replace(self, staffing=())
 
     def serve(self, floor: Floor) -> Iterator[None]:
         clock, footprint = floor.clock, floor.footprint

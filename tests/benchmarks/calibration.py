@@ -101,7 +101,8 @@ def main() -> None:
     """Print the tables."""
     rows, seen = unseen()
     ideal = predictions(rows, "operators")
-    ids = np.array([row.scenario.chip.engine_class(row.scenario.engine).id for row in rows])  # type: ignore[union-attr]
+    of = (row.scenario.chip.engine_class(row.scenario.engine) for row in rows)
+    ids = np.array([one.id if one else "" for one in of])
     phases = np.array([row.phase for row in rows])
     print(f"{'':42} rows/src  operators    without its source  measured/predicted")
     for id in classes():

@@ -55,6 +55,10 @@ def _choice(label: str, options: Sequence[str], key: str, names: Callable[[str],
     return chosen
 
 
+def _labels(known: Mapping[str, Dimension]) -> Callable[[str], str]:
+    return lambda id: known[id].label
+
+
 def _measured(id: str) -> str:
     return say(MEASURES[id].label)
 
@@ -78,7 +82,7 @@ def hold(view: ModelView) -> None:
     if not gives or len(known) < 2:
         st.caption(say("This model has no two dimensions that could move."))
         return
-    label = lambda id: known[id].label  # noqa: E731
+    label = _labels(known)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         what = _choice(say("Hold"), list(held.HOLDS), HOLD, lambda id: say(held.HOLDS[id]))
         moving = known[_choice(say("Move"), list(known), MOVE, label)]
@@ -175,7 +179,7 @@ def heat(view: ModelView) -> None:
     if len(known) < 2:
         st.caption(say("This model has no two dimensions that could move."))
         return
-    label = lambda id: known[id].label  # noqa: E731
+    label = _labels(known)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         across = known[_choice(say("Across"), list(known), ACROSS, label)]
         rest = [id for id in known if id != across.id]

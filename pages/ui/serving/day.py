@@ -213,10 +213,7 @@ def _fixed(scenario: Scenario, simulated: Simulated) -> Outcome:
     kept = st.session_state.get(_FIXED)
     if kept is None or kept[0] is not simulated.setup:
         setup = simulated.setup
-        deployments = {
-            id: replace(one, staffing=())  # type: ignore[type-var]
-            for id, one in setup.deployments.items()
-        }
+        deployments = {id: one.unstaffed() for id, one in setup.deployments.items()}
         kept = (
             setup,
             simulations.outcome(

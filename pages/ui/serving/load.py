@@ -11,8 +11,9 @@ from calc import Scenario, serving
 from calc.serving import Service
 from calc.words import say
 from pages.ui.charts import kit
-from pages.ui.serving import figures, simulations, words
-from pages.ui.serving.simulations import Crowds, Loads, Simulated
+from pages.ui.serving import figures, searches, simulations, words
+from pages.ui.serving.searches import Crowds, Loads
+from pages.ui.serving.simulations import Simulated
 from pages.ui.writing import text
 
 # Room for a bar [px].
@@ -24,14 +25,14 @@ Charts = Mapping[str, tuple[Callable[[Service], float], str, float, str]]
 def tab(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> bool:
     """Draw what is known of the sweep, then go a step further; whether there is news to draw."""
     if simulated.traffic.loop:
-        crowds = simulations.crowds(scenario, values, simulated)
+        crowds = searches.crowds(scenario, values, simulated)
         _clients(crowds, simulated)
         goes_on = not (simulated.coming or crowds.stopped or crowds.done == 1)
         if goes_on:
-            simulations.more_crowds(scenario, values, simulated, crowds)
+            searches.more_crowds(scenario, values, simulated, crowds)
         return goes_on
     try:
-        loads = simulations.loads(scenario, values, simulated)
+        loads = searches.loads(scenario, values, simulated)
     except serving.ServingError as error:
         st.markdown(text.plain(str(error)))
         return False

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calc import Scenario, known, serving
-from calc.serving import Knee, Limits, Run, Service, Setup, Traffic
+from calc.serving import Limits, Run, Service, Setup, Traffic
 from calc.words import marked, say
 from pages.ui.frame import language, link
 from pages.ui.writing import text
@@ -27,18 +27,15 @@ LABELS = {
     "chunked": marked("chunked prefill"),
     "disaggregated": marked("disaggregated"),
 }
-_MOST_DRAWN = 4
-# Requests of the rates of a search for knees after which it waits to be told to go on.
-PAUSE = 150_000
 # Requests and chunks over all policies from which a bar is worth its place.
 _LONG = 10_000
 # And from which the policies that are not shown wait until they are asked for.
 _VERY_LONG = 50_000
 # Of one simulation; 20,000 requests with prompts of a few chunks take fewer.
-_MOST_EVENTS = 200_000
+MOST_EVENTS = 200_000
 # Room for a bar or a sentence [px].
 _LINE_HEIGHT = 56
-_KEPT, _SWEEP, _CROWDS = "_service", "_load", "_crowds"
+_KEPT = "_service"
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,7 @@ def here(
         If traffic or setup cannot be.
     """
     found = st.session_state.get(_KEPT)
-    of = _asked(scenario, values, trace)
+    of = asked(scenario, values, trace)
     if found is None or found.of != of:
         found = st.session_state[_KEPT] = _begun(of, scenario, values, trace)
     # In every run, or all below it would change places once it is known.
@@ -130,7 +127,7 @@ def later(
     ServingError
         If traffic or setup cannot be; by what is returned.
     """
-    kept, of = st.session_state.get(_KEPT), _asked(scenario, values, trace)
+    kept, of = st.session_state.get(_KEPT), asked(scenario, values, trace)
 
     @cache
     def make() -> Simulated:
@@ -156,7 +153,7 @@ def _reader(scenario: Scenario, values: Mapping[str, Any]) -> Scenario | None:
 
 
 @dataclass(frozen=True)
-class _Of:
+class Of:
     """All that a simulation depends on; the scenario's own batch and context are no part of it."""
 
     scenario: Scenario
@@ -166,7 +163,7 @@ class _Of:
     language: str
 
 
-def _begun(of: _Of, scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -> _Found:
+def _begun(of: Of, scenario: Scenario, values: Mapping[str, Any], trace: Traffic | None) -> _Found:
     """Nothing simulated yet."""
     independent = (
         trace is None
@@ -179,17 +176,18 @@ def _begun(of: _Of, scenario: Scenario, values: Mapping[str, Any], trace: Traffi
     return _Found(of, traffic, serving.setup(values, scenario, of.reader), independent)
 
 
-def _asked(scenario: Scenario, values: Mapping[str, Any], traffic: Traffic | None) -> _Of:
+def asked(scenario: Scenario, values: Mapping[str, Any], traffic: Traffic | None) -> Of:
+    """What simulations of this traffic depend on."""
     chosen = {one.name: values[one.name] for one in serving.asked.FIELDS}
     bare = replace(scenario, batch=1, context=1)
-    return _Of(bare, _reader(scenario, values), chosen, id(traffic), language.current())
+    return Of(bare, _reader(scenario, values), chosen, id(traffic), language.current())
 
 
 @dataclass
 class _Found:
     """What is known so far of one scenario and setup."""
 
-    of: _Of
+    of: Of
     traffic: Traffic
     setup: Setup
     independent: bool
@@ -202,7 +200,7 @@ class _Found:
     def clock(self, scenario: Scenario) -> serving.Clock:
         """Times of the scenario, for all policies."""
         if self._clock is None:
-            self._clock = _clock(scenario, self.traffic, self.setup)
+            self._clock = clock_for(scenario, self.traffic, self.setup)
         return self._clock
 
     @property
@@ -305,24 +303,25 @@ def _run(
 ) -> None:
     """Simulate one policy; `told` is called with the share that is done."""
     try:
-        run = serving.simulate(
-            scenario, found.traffic, found.setup.deployments[policy], memory=found.setup.memory,
-            relief=found.setup.relief, prefix=found.setup.prefix, clock=clock, progress=told,
-            most_events=_MOST_EVENTS, steps=found.setup.steps, beside=found.setup.beside,
-        )  # fmt: skip
+        run = served(scenario, found.traffic, found.setup, policy,
+                     clock=clock, progress=told, most_events=MOST_EVENTS)  # fmt: skip
     except serving.ServingError as error:
         found.problems[policy] = str(error)
     else:
         found.outcomes[policy] = Outcome(run, serving.summary(run, found.setup.limits))
 
 
+def served(scenario: Scenario, traffic: Traffic, setup: Setup, policy: str, **more: Any) -> Run:
+    """What a setup makes of traffic under one policy; `more` goes to the simulator."""
+    return serving.simulate(
+        scenario, traffic, setup.deployments[policy], memory=setup.memory, relief=setup.relief,
+        prefix=setup.prefix, steps=setup.steps, beside=setup.beside, **more,
+    )  # fmt: skip
+
+
 def outcome(scenario: Scenario, traffic: Traffic, setup: Setup) -> Outcome:
     """What the policy that is shown makes of traffic."""
-    run = serving.simulate(
-        scenario, traffic, setup.deployments[setup.shown], memory=setup.memory,
-        relief=setup.relief, prefix=setup.prefix, most_events=_MOST_EVENTS, steps=setup.steps,
-        beside=setup.beside,
-    )  # fmt: skip
+    run = served(scenario, traffic, setup, setup.shown, most_events=MOST_EVENTS)
     return Outcome(run, serving.summary(run, setup.limits))
 
 
@@ -344,140 +343,10 @@ def _work(traffic: Traffic, setup: Setup) -> float:
     return len(traffic) + float(traffic.prompt.sum()) / (20 * setup.budget)
 
 
-def _clock(scenario: Scenario, traffic: Traffic, setup: Setup) -> serving.Clock:
+def clock_for(scenario: Scenario, traffic: Traffic, setup: Setup) -> serving.Clock:
+    """What times the steps of all policies."""
     slots = max(one.batching.slots for one in setup.deployments.values())
     return serving.clock_for(scenario, traffic, slots, setup.steps)
-
-
-@dataclass
-class Loads:
-    """What is known of each policy's knee, and the searches that go on, one after another."""
-
-    of: _Of
-    traffic: Traffic
-    limits: Limits
-    known: dict[str, Knee]
-    simulate: Mapping[str, Callable[[Traffic, Progress], Run]]
-    stopped: bool = False
-    simulated: int = 0
-
-    @property
-    def done(self) -> float:
-        """Share of the searches that are over."""
-        return sum(knee.done for knee in self.known.values()) / max(len(self.known), 1)
-
-    def stop(self) -> None:
-        """Go no further, or go on."""
-        self.stopped, self.simulated = not self.stopped, 0
-
-    def step(self, told: Progress) -> None:
-        """One rate further, for the first policy whose knee is not known."""
-        policy = next(id for id, knee in self.known.items() if not knee.done)
-        self.known[policy] = serving.knees.further(
-            lambda traffic: self.simulate[policy](traffic, told), self.traffic, self.limits,
-            self.known[policy],
-        )  # fmt: skip
-        self.simulated += self.known[policy].tried[-1].requests
-        self.stopped = self.done < 1 and self.simulated > PAUSE
-
-
-def loads(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> Loads:
-    """The search for knees, as far as it is.
-
-    Raises
-    ------
-    ServingError
-        If the traffic has no rate to change.
-    """
-    of = _asked(scenario, values, simulated.traffic)
-    kept: Loads | None = st.session_state.get(_SWEEP)
-    if kept is None or kept.of != of:
-        simulated.traffic.at_rate(1.0)
-        best = sorted(_best(simulated), key=lambda id: id != simulated.setup.shown)
-        kept = Loads(
-            of,
-            simulated.traffic,
-            simulated.setup.limits,
-            {id: Knee() for id in best},
-            {id: _served(scenario, simulated.setup, id) for id in best},
-        )
-        if not simulated.coming:
-            st.session_state[_SWEEP] = kept
-    return kept
-
-
-def _served(scenario: Scenario, setup: Setup, policy: str) -> Callable[[Traffic, Progress], Run]:
-    """What serves traffic of any rate under a policy."""
-    clocks: list[serving.Clock] = []
-
-    def run(traffic: Traffic, told: Progress) -> Run:
-        # One that times longer requests times the shorter ones too.
-        if not clocks or clocks[0].longest < traffic.longest:
-            clocks[:] = [_clock(scenario, traffic, setup)]
-        return serving.simulate(
-            scenario, traffic, setup.deployments[policy], memory=setup.memory,
-            relief=setup.relief, prefix=setup.prefix, clock=clocks[0], most_events=_MOST_EVENTS,
-            progress=told, steps=setup.steps, beside=setup.beside,
-        )  # fmt: skip
-
-    return run
-
-
-@dataclass
-class Crowds:
-    """Figures of each policy by the number of clients, as far as they are known."""
-
-    of: _Of
-    counts: tuple[int, ...]
-    figures: dict[str, list[Service]]
-    stopped: bool = False
-
-    @property
-    def done(self) -> float:
-        """Share of the numbers that are known."""
-        return min(map(len, self.figures.values()), default=0) / len(self.counts)
-
-    def stop(self) -> None:
-        """Go no further, or go on."""
-        self.stopped = not self.stopped
-
-
-def crowds(scenario: Scenario, values: Mapping[str, Any], simulated: Simulated) -> Crowds:
-    """The sweep over numbers of clients, as far as it is."""
-    of = _asked(scenario, values, simulated.traffic)
-    kept: Crowds | None = st.session_state.get(_CROWDS)
-    if kept is None or kept.of != of:
-        counts = serving.client_counts(values["clients"])
-        kept = Crowds(of, counts, {id: [] for id in _best(simulated)})
-        if not simulated.coming:
-            st.session_state[_CROWDS] = kept
-    return kept
-
-
-def more_crowds(
-    scenario: Scenario, values: Mapping[str, Any], simulated: Simulated, kept: Crowds
-) -> None:
-    """One number of clients further."""
-    clients = kept.counts[round(kept.done * len(kept.counts))]
-    traffic, setup = serving.requested({**values, "clients": clients}, scenario), simulated.setup
-    clock = _clock(scenario, traffic, setup)
-    for policy, figures in kept.figures.items():
-        run = serving.simulate(
-            scenario, traffic, setup.deployments[policy], memory=setup.memory,
-            relief=setup.relief, prefix=setup.prefix, clock=clock, steps=setup.steps,
-            beside=setup.beside,
-        )  # fmt: skip
-        figures.append(serving.summary(run, setup.limits))
-
-
-def _best(simulated: Simulated) -> list[str]:
-    """As many policies as a chart tells apart: the one that is shown, and those that do best."""
-    order = sorted(
-        simulated.outcomes,
-        key=lambda id: (id != simulated.setup.shown, -simulated.outcomes[id].figures.good),
-    )
-    chosen = order[:_MOST_DRAWN]
-    return [id for id in simulated.outcomes if id in chosen]
 
 
 def seconds(value: float) -> str:

@@ -11,7 +11,8 @@ import streamlit as st
 from calc import Scenario, layout, serving
 from calc.serving import Knee, Limits, Run, Service, Traffic, Window
 from calc.words import marked, say
-from pages.ui.serving.simulations import Loads, Outcome, Simulated, name, seconds
+from pages.ui.serving.searches import Loads
+from pages.ui.serving.simulations import Outcome, Simulated, name, seconds
 from pages.ui.writing import sortable, tables, text
 
 
