@@ -11,7 +11,17 @@ import streamlit as st
 
 from calc import scenario
 from calc.words import say
-from pages.ui.frame import chrome, language, link, made, pinned, presentation, session, sidebar
+from pages.ui.frame import (
+    chrome,
+    groups,
+    language,
+    link,
+    made,
+    pinned,
+    presentation,
+    session,
+    sidebar,
+)
 from pages.ui.frame.page import pages
 from pages.ui.report import download, present
 from pages.ui.writing import tables
@@ -50,7 +60,7 @@ link.canonicalise()
 shown = next(page for page in offered if entries[page.name].url_path == entry.url_path)
 catalogues = link.catalogues()
 values = sidebar.controls(
-    sidebar.fields(shown.groups) - set(shown.unused), catalogues, shown.unfolded
+    groups.fields(shown.groups) - set(shown.unused), catalogues, shown.unfolded
 )
 with st.sidebar, st.container(horizontal=True):
     spoken = language.current()

@@ -31,7 +31,7 @@ class ScenarioError(LedgerError):
 
 
 # Keys are part of every link ever shared: add fields, never rename or reuse a key. A field stands
-# in one line here, is read by a formula, and is shown by a group of `pages.ui.frame.sidebar`.
+# in one line here, is read by a formula, and is shown by a group of `pages.ui.frame.groups`.
 # fmt: off
 @dataclass(frozen=True, kw_only=True)
 class Scenario:

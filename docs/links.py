@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from calc import pins
 from calc.fields import Choice, Field, Option, Rows, Several
 from calc.link import TEXTS, VERSION, VERSION_KEY
-from pages.ui.frame import presentation, sidebar
+from pages.ui.frame import groups, presentation
 
 FILE = Path(__file__).with_name("links.md")
 
@@ -61,7 +61,7 @@ def page() -> str:
     """The page as it should be."""
     settings = [
         _table(group, (presentation.BY_NAME[name] for row in rows for name in row))
-        for group, rows in {**sidebar.GROUPS, **sidebar.FOLDED}.items()
+        for group, rows in {**groups.GROUPS, **groups.FOLDED}.items()
     ]
     version = f"| `{VERSION_KEY}` | Version | `{VERSION}` | | Of the schema, in explicit links. |\n"
     viewing = _table("Reading", presentation.VIEWING) + version

@@ -11,7 +11,7 @@ from pages_app import PAGES, frameless, opened
 from said import within
 
 from calc.explain import EXPLANATIONS
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups
 from pages.ui.frame.page import ROOT, Page
 from pages.ui.frame.presentation import SLIDE, SLIDES
 from pages.ui.frame.session import HOME
@@ -40,9 +40,9 @@ def test_a_page_s_file_draws_it_and_does_nothing_else(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 def test_a_page_names_only_what_there_is(page: Page[Any]) -> None:
-    assert {*page.groups} <= {*sidebar.GROUPS, *sidebar.FOLDED, sidebar.CORE}
+    assert {*page.groups} <= {*groups.GROUPS, *groups.FOLDED, groups.CORE}
     assert {*page.unfolded} <= {*page.groups}
-    assert {*page.unused} <= sidebar.fields(page.groups)
+    assert {*page.unused} <= groups.fields(page.groups)
     assert page.controls in ("", *page.parts)
     assert {*page.metrics, *page.explained} <= {*EXPLANATIONS}
 

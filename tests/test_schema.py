@@ -19,7 +19,7 @@ from calc.plan.asked import FIELDS as PLANNED
 from calc.scenario import SCHEMA
 from calc.serving.asked import FIELDS as ASKED
 from calc.serving.prefill_pool import FIELDS as POOL
-from pages.ui.frame import sidebar
+from pages.ui.frame import groups
 from pages.ui.frame.presentation import FIELDS, SAMPLING
 
 # What an absent key of a link means, in the unit of links, for ever: add, never change.
@@ -183,15 +183,15 @@ def test_every_field_of_a_service_is_read() -> None:
 
 
 def test_a_field_without_a_place_in_the_sidebar_is_refused() -> None:
-    groups = sidebar.GROUPS | sidebar.FOLDED
-    names = sorted({name for rows in groups.values() for row in rows for name in row})
-    sidebar.check(groups, names)
+    places = groups.GROUPS | groups.FOLDED
+    names = sorted({name for rows in places.values() for row in rows for name in row})
+    groups.check(places, names)
     with pytest.raises(LookupError, match="colour stands in 0 rows of the sidebar: give it a pl"):
-        sidebar.check(groups, [*names, "colour"])
+        groups.check(places, [*names, "colour"])
     with pytest.raises(LookupError, match="batch stands in 2 rows"):
-        sidebar.check({**groups, "More": (("batch",),)}, names)
+        groups.check({**places, "More": (("batch",),)}, names)
     with pytest.raises(LookupError, match="a row for batch, which is no field: define it in"):
-        sidebar.check(groups, [name for name in names if name != "batch"])
+        groups.check(places, [name for name in names if name != "batch"])
 
 
 def test_a_setting_that_no_link_can_write_is_refused() -> None:

@@ -43,7 +43,7 @@ _FORMATS: Mapping[str, str] = {
 
 
 # Keys are part of every link ever shared: add fields, never rename or reuse a key. A field stands
-# in one line here, is read below, and is shown by a group of `pages.ui.frame.sidebar`.
+# in one line here, is read below, and is shown by a group of `pages.ui.frame.groups`.
 # fmt: off
 @dataclass(frozen=True, kw_only=True)
 class Wanted:

@@ -9,7 +9,7 @@ import streamlit as st
 from calc.explain import EXPLANATIONS
 from calc.words import marked, say
 from pages.ui.about import facts, words
-from pages.ui.frame import sidebar
+from pages.ui.frame import groups
 from pages.ui.frame.page import Page, View
 from pages.ui.frame.section import Section, Table
 from pages.ui.writing import explained, reference, tables, text
@@ -114,7 +114,7 @@ PAGE = Page(
     title=marked("About"),
     question=marked("About the ledger"),
     view=View,
-    groups=(sidebar.MODEL, sidebar.HARDWARE),
+    groups=(groups.MODEL, groups.HARDWARE),
     unused=("n_chips", "usable_memory"),
     parts={
         "method": method,

@@ -9,7 +9,7 @@ from calc.words import marked, say
 from pages.ui.capacity import engine, figures, packing, tables, words
 from pages.ui.capacity.view import METRICS, CapacityView
 from pages.ui.charts import kit
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
 from pages.ui.writing import fit, layout, text, written
@@ -100,7 +100,7 @@ PAGE = Page(
     title=marked("Capacity"),
     question=QUESTION,
     view=CapacityView,
-    groups=(*sidebar.COMMON, sidebar.PREFILL),
+    groups=(*groups.COMMON, groups.PREFILL),
     parts={"head": head, "charts": charts},
     switches=(
         Switch(packing.GOAL, "goal", "most", tuple(packing.GOALS)),

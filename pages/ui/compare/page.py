@@ -11,7 +11,7 @@ from calc.words import marked, say
 from pages.ui.charts import frontiers, kit, renderer
 from pages.ui.compare import words
 from pages.ui.compare.view import CLICKED, CompareView
-from pages.ui.frame import draw, pinned, sidebar
+from pages.ui.frame import draw, groups, pinned
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section, Table
 from pages.ui.frame.switches import Switch
@@ -140,7 +140,7 @@ PAGE = Page(
     title=marked("Compare"),
     question=QUESTION,
     view=CompareView.of,
-    groups=(*sidebar.COMMON, sidebar.PREFILL),
+    groups=(*groups.COMMON, groups.PREFILL),
     ready=lambda view: view.several,
     otherwise=instead,
     parts={

@@ -8,7 +8,7 @@ from calc.words import marked, say
 from pages.ui.charts import kit
 from pages.ui.cost import figures, tables, words
 from pages.ui.cost.view import METRICS, CostView
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.writing import published, text
 
@@ -65,8 +65,8 @@ PAGE = Page(
     title=marked("Cost"),
     question=QUESTION,
     view=CostView,
-    groups=(*sidebar.COMMON, sidebar.PREFILL),
-    unfolded=(sidebar.PRICE,),
+    groups=(*groups.COMMON, groups.PREFILL),
+    unfolded=(groups.PRICE,),
     parts={"head": head, "charts": charts, "measures": measures},
     metrics=METRICS,
     exhibits=(Exhibit("cost", QUESTION, verdict, price),),

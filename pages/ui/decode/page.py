@@ -13,7 +13,7 @@ from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.decode import levers, operator_figures, tables, words
 from pages.ui.decode import start as first
 from pages.ui.decode.view import MEASURED, METRICS, SCALE, SCALES, DecodeView, by_batch, by_context
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section
 from pages.ui.frame.switches import Switch
@@ -168,7 +168,7 @@ PAGE = Page(
     title=marked("Decode"),
     question=QUESTION,
     view=DecodeView,
-    groups=sidebar.COMMON,
+    groups=groups.COMMON,
     parts={
         "head": head,
         "layout": layout,

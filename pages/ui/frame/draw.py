@@ -11,7 +11,7 @@ import streamlit as st
 from calc import Scenario, calibration
 from calc.explain import EXPLANATIONS
 from calc.words import say
-from pages.ui.frame import link, session, sidebar, tabs
+from pages.ui.frame import groups, link, session, sidebar, tabs
 from pages.ui.frame.page import Metrics, Page, Part, V
 from pages.ui.writing import explained, hosted, published, tables, text, written
 
@@ -63,7 +63,7 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
             for control in beside:
                 control()
     st.caption(tables.summary(view.scenario, view.load))
-    both = sidebar.fields(shown.groups) - set(shown.unused) >= {"prompt", "context"}
+    both = groups.fields(shown.groups) - set(shown.unused) >= {"prompt", "context"}
     notes(
         [
             published.taken(view.scenario),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -12,165 +11,13 @@ import streamlit as st
 
 from calc.fields import Catalogues, Choice, Field, Option, Quantity, Rows, Several
 from calc.link import PRICES, TEXTS, dump_value
-from calc.purchase import DISCOUNTED, OWNED
 from calc.scenario import OWN, class_of, own_of, usual
-from calc.words import inside, marked, say
+from calc.words import inside, say
 from pages.ui.charts import renderer
-from pages.ui.frame import customs, listed, picker
+from pages.ui.frame import customs, groups, listed, picker
 from pages.ui.frame.link import carried
 from pages.ui.frame.presentation import BY_NAME as FIELDS
-from pages.ui.frame.presentation import VIEWING
 from pages.ui.writing import text
-
-Places = tuple[tuple[str, ...], ...]
-
-# What stands under which heading, row by row.
-GROUPS: dict[str, Places] = {
-    marked("Model"): (("model",),),
-    marked("Hardware"): (("chip", "usable_memory"), ("n_chips",)),
-    marked("Precision"): (("weight_format", "kv_format"), ("compute_format",)),
-    marked("Workload"): (("batch",), ("context",)),
-    marked("Fidelity"): (("fidelity",), ("engine",)),
-}
-
-# Folded away: drawn on pages that use them, and where they hold something that the link must keep.
-FOLDED: dict[str, Places] = {
-    marked("Own calibration"): (
-        ("own_rows", "own_error"),
-        ("own_bandwidth", "own_kernel_time"),
-    ),
-    marked("Prefill"): (
-        ("prompt",),
-        ("mfu", "output"),
-        ("chunk", "tpot_target"),
-        ("prefix_hit", "kv_block"),
-    ),
-    marked("Layout"): (
-        ("tensor_parallel", "attention_dp"),
-        ("expert_parallel", "pipeline"),
-        ("micro_batches", "kv_sharding"),
-        ("redundant_experts",),
-    ),
-    marked("Links and losses"): (
-        ("hop_latency", "load_imbalance"),
-        ("overlap", "link_overlap"),
-        ("bandwidth_efficiency", "compute_efficiency"),
-        ("link_efficiency", "reduce_latency"),
-        ("step_overhead", "layer_overhead"),
-        ("kernel_time",),
-        ("attention_format",),
-    ),
-    marked("Host memory"): (
-        ("host_share", "host_compute"),
-        ("host_bandwidth", "host_rate"),
-    ),
-    marked("Price, power, network, routing"): (
-        ("price", "power"),
-        ("scale_out", "runtime_memory"),
-        ("routing_skew",),
-    ),
-    marked("Purchase terms"): (
-        ("terms",),
-        ("discount",),
-        ("capital", "surroundings"),
-        ("years", "in_use"),
-        ("energy_price", "pue"),
-    ),
-    marked("Traffic"): (
-        ("arrivals", "rate"),
-        ("requests", "seed"),
-        ("lengths", "spread"),
-        ("burstiness", "samples"),
-        ("turns", "system"),
-        ("think", "clients"),
-        ("pause",),
-        ("ttft_limit",),
-        ("classes",),
-    ),
-    marked("Plan"): (
-        ("objective", "percentile"),
-        ("headroom", "most_used"),
-        ("compared",),
-        ("left_out",),
-        ("allowed",),
-        ("most_chips", "arrangement"),
-        ("spare",),
-    ),
-    marked("Serving"): (
-        ("policy", "replicas"),
-        ("slots", "prefill_replicas"),
-        ("prefill_chip",),
-        ("prefill_chips", "prefill_tensor_parallel"),
-        ("prefill_attention_dp", "prefill_expert_parallel"),
-        ("prefill_pipeline",),
-        ("budget",),
-        ("window", "streaming"),
-        ("memory", "reserved"),
-        ("relief", "host"),
-        ("prefix", "host_memory"),
-        ("disk", "disk_memory"),
-        ("input_price", "cache_discount"),
-        ("cache_storage",),
-        ("speculation", "adapters"),
-        ("adapter_size",),
-        ("affinity", "routing"),
-        ("reading", "budget_of"),
-    ),
-    marked("Daily curve, scaling, failures"): (
-        ("peak", "period"),
-        ("scaling", "scale_least"),
-        ("scale_target", "cold_start"),
-        ("hold", "failures"),
-        ("down", "after_failure"),
-    ),
-    marked("Speculation"): (
-        ("acceptance", "n_draft"),
-        ("draft", "cost_ratio"),
-        ("temperature", "top_k"),
-        ("top_p",),
-    ),
-}
-
-MODEL, HARDWARE, *_ = GROUPS
-(
-    CALIBRATION, PREFILL, LAYOUT, LOSSES, HOST, PRICE, TERMS, TRAFFIC, PLAN, SERVING, STAFFING,
-    SPECULATION,
-) = FOLDED  # fmt: skip
-# Groups that fidelity bound does not look at.
-FINE = (LAYOUT, LOSSES)
-
-# Stands for all groups that are never folded.
-CORE = "core"
-# What most pages use.
-COMMON = (CORE, LAYOUT, LOSSES, HOST, PRICE, TERMS)
-
-
-def fields(groups: Iterable[str]) -> frozenset[str]:
-    """The fields of some groups."""
-    known = {**GROUPS, **FOLDED, CORE: tuple(row for rows in GROUPS.values() for row in rows)}
-    return frozenset(name for group in groups for row in known[group] for name in row)
-
-
-# Numbers that are typed rather than slid to.
-TYPED = frozenset(
-    {
-        "tensor_parallel", "attention_dp", "expert_parallel", "pipeline", "micro_batches",
-        "scale_out", "step_overhead", "output", "chunk", "tpot_target",
-        "prefix_hit", "kv_block", "price", "power",
-        "rate", "requests", "seed", "spread", "burstiness", "samples", "turns", "system",
-        "think", "clients", "pause",
-        "replicas", "slots", "prefill_replicas", "prefill_chips", "prefill_tensor_parallel",
-        "prefill_attention_dp", "prefill_expert_parallel", "prefill_pipeline",
-        "ttft_limit", "budget", "window", "reserved",
-        "redundant_experts", "host", "host_memory", "host_share", "host_bandwidth", "host_rate",
-        "peak", "period", "scale_least", "scale_target", "cold_start", "hold", "failures", "down",
-        "disk", "disk_memory", "adapters", "adapter_size",
-        "input_price", "cache_discount", "cache_storage",
-        "headroom", "most_used", "most_chips",
-        "own_rows", "own_error", "own_bandwidth", "own_kernel_time",
-        "discount", "capital", "surroundings", "years", "in_use", "energy_price", "pue",
-    }
-)  # fmt: skip
 
 
 def ladder(low: int, high: int) -> list[int]:
@@ -350,7 +197,7 @@ def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> An
             placeholder=_unset(field, chosen, offered),
             bind="query-params",
         )
-    if field.name in TYPED:
+    if field.name in groups.TYPED:
         return st.number_input(
             say(field.label),
             number(field.low),
@@ -464,7 +311,7 @@ def controls(
     values: dict[str, Any] = {}
     there = carried()
     with st.sidebar:
-        for group, rows in GROUPS.items():
+        for group, rows in groups.GROUPS.items():
             st.caption(_heading(group, rows, used))
             for row in rows:
                 values |= _row(row, offered, values, there)
@@ -472,10 +319,10 @@ def controls(
                     _parts(values, offered)
             if group in customs.EDITORS:
                 customs.EDITORS[group](there)
-        for group, rows in FOLDED.items():
+        for group, rows in groups.FOLDED.items():
             # A place of its own, so that the groups below stay where they are.
             with st.container():
-                idle = group in FINE and values["fidelity"] == "bound" and "fidelity" in used
+                idle = group in groups.FINE and values["fidelity"] == "bound" and "fidelity" in used
                 opened = group in unfolded
                 values |= _folded(group, rows, used, offered, values, opened, idle, there)
     st.session_state[_REQUEST] = values["prompt"] + values["output"]
@@ -494,44 +341,13 @@ def _parts(values: Mapping[str, Any], offered: Catalogues) -> None:
     st.caption(told)
 
 
-# Fields that only some answers of another ask for.
-_OF_OWNED = ("terms", (OWNED,))
-_ASKED_BY: Mapping[str, tuple[str, Collection[str]]] = {
-    "engine": ("fidelity", ("calibrated",)),
-    "discount": ("terms", DISCOUNTED),
-    **dict.fromkeys(
-        (
-            "prefill_chip",
-            "prefill_chips",
-            "prefill_tensor_parallel",
-            "prefill_attention_dp",
-            "prefill_expert_parallel",
-            "prefill_pipeline",
-        ),
-        ("policy", ("disaggregated",)),
-    ),
-    **dict.fromkeys(
-        ("input_price", "cache_discount", "cache_storage"), ("prefix", ("spare", "host", "ssd"))
-    ),
-    **dict.fromkeys(
-        ("capital", "surroundings", "years", "in_use", "energy_price", "pue"), _OF_OWNED
-    ),
-}
-
-
-def _asked(name: str, chosen: Mapping[str, Any]) -> bool:
-    """Whether what is chosen asks for a field."""
-    other, answers = _ASKED_BY.get(name, ("", ()))
-    return not other or chosen[other] in answers
-
-
 def _row(
     names: tuple[str, ...],
     offered: Catalogues,
     chosen: Mapping[str, Any],
     there: Collection[str],
 ) -> dict[str, Any]:
-    if not any(_asked(name, chosen) or FIELDS[name].key in there for name in names):
+    if not any(groups.asked(name, chosen) or FIELDS[name].key in there for name in names):
         return {name: FIELDS[name].absent for name in names}
     alone = len(names) == 1
     row = nullcontext() if alone else st.container(horizontal=True, wrap=False, gap="xsmall")
@@ -541,14 +357,14 @@ def _row(
 
 # Texts of the link that stand in a group.
 _TEXTS: Mapping[str, Mapping[str, Callable[[], None]]] = {
-    SPECULATION: {customs.WEIGHTS: customs.weights},
-    TERMS: {PRICES: customs.prices},
+    groups.SPECULATION: {customs.WEIGHTS: customs.weights},
+    groups.TERMS: {PRICES: customs.prices},
 }
 
 
 def _folded(
     group: str,
-    rows: Places,
+    rows: groups.Places,
     used: Collection[str],
     offered: Catalogues,
     chosen: Mapping[str, Any],
@@ -591,29 +407,3 @@ def _heading(group: str, rows: Iterable[Iterable[str]], used: Collection[str]) -
     if not here:
         return say("{group} · not used on this page", group=name)
     return say("{group} · this page uses {fields} only", group=name, fields=text.listed(here))
-
-
-def check(groups: Mapping[str, Places], wanted: Collection[str]) -> None:
-    """That every field has its place in a group, and only one.
-
-    Raises
-    ------
-    LookupError
-        For a field that is shown nowhere or twice, or is none.
-    """
-    drawn = Counter(name for rows in groups.values() for row in rows for name in row)
-    for name in wanted:
-        if drawn[name] != 1:
-            raise LookupError(
-                f"The field {name} stands in {drawn[name]} rows of the sidebar: give it a place in "
-                f"one group of GROUPS or FOLDED in {__name__}"
-            )
-    for name in drawn:
-        if name not in wanted:
-            raise LookupError(
-                f"The sidebar has a row for {name}, which is no field: define it in "
-                "calc.scenario.Scenario, calc.serving.asked.Asked or pages.ui.frame.presentation"
-            )
-
-
-check(GROUPS | FOLDED, [field.name for field in FIELDS.values() if field not in VIEWING])

@@ -9,7 +9,7 @@ import streamlit as st
 from calc import paging, pool, roofline
 from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
-from pages.ui.frame import draw, language, sidebar
+from pages.ui.frame import draw, groups, language
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
 from pages.ui.kv_cache import figures, tables, words
@@ -198,7 +198,7 @@ PAGE = Page(
     title=marked("KV cache"),
     question=QUESTION,
     view=KvCacheView,
-    groups=sidebar.COMMON,
+    groups=groups.COMMON,
     unused=("batch",),
     parts={"head": head, "controls": controls, "charts": charts},
     controls="controls",

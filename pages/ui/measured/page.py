@@ -9,7 +9,7 @@ import streamlit as st
 from calc import scenario
 from calc.words import marked, say
 from pages.ui.charts import kit, renderer
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups, sidebar
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section, Table
 from pages.ui.measured import figures, filters, own, public, tables, words
@@ -164,7 +164,7 @@ PAGE = Page(
     title=marked("Measured"),
     question=QUESTION,
     view=MeasuredView,
-    groups=sidebar.COMMON,
+    groups=groups.COMMON,
     parts={
         "head": head,
         "filters": filters.controls,

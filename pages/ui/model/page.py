@@ -10,7 +10,7 @@ from calc.design.held import HOLDS
 from calc.design.measures import MEASURES
 from calc.words import marked, say
 from pages.ui.charts import frontiers
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
 from pages.ui.model import editor, figures, out, tables, varying, words
@@ -98,7 +98,7 @@ PAGE = Page(
     title=marked("Model"),
     question=QUESTION,
     view=ModelView,
-    groups=sidebar.COMMON,
+    groups=groups.COMMON,
     parts={"head": head, "design": design},
     controls="design",
     tabs={

@@ -10,7 +10,7 @@ from calc.explain.plan import explanations
 from calc.plan import pasted
 from calc.serving.deployment import MOST_REPLICAS
 from calc.words import marked, say
-from pages.ui.frame import draw, language, pinned, sidebar
+from pages.ui.frame import draw, groups, language, pinned, sidebar
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
 from pages.ui.plan import figures, store, tables, taken, words
 from pages.ui.plan.view import SIMULATED, PlanView
@@ -376,10 +376,10 @@ PAGE = Page(
     title=marked("Plan"),
     question=QUESTION,
     view=PlanView.here,
-    groups=(sidebar.CORE, sidebar.LOSSES, sidebar.PRICE, sidebar.TERMS,
-            sidebar.PREFILL, sidebar.TRAFFIC,
-            sidebar.PLAN),
-    unfolded=(sidebar.TRAFFIC, sidebar.PLAN),
+    groups=(groups.CORE, groups.LOSSES, groups.PRICE, groups.TERMS,
+            groups.PREFILL, groups.TRAFFIC,
+            groups.PLAN),
+    unfolded=(groups.TRAFFIC, groups.PLAN),
     unused=("n_chips", "batch", "context", "chunk", "requests", "seed", "arrivals", "burstiness",
             "samples", "turns", "system"),
     ready=lambda view: view.answer is not None,

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calc.words import marked, say
 from pages.ui.charts import kit
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
 from pages.ui.prefill import figures, tables, words
 from pages.ui.prefill.view import METRICS, PrefillView
@@ -91,8 +91,8 @@ PAGE = Page(
     title=marked("Prefill"),
     question=QUESTION,
     view=PrefillView,
-    groups=(*sidebar.COMMON, sidebar.PREFILL),
-    unfolded=(sidebar.PREFILL,),
+    groups=(*groups.COMMON, groups.PREFILL),
+    unfolded=(groups.PREFILL,),
     parts={"head": head, "charts": charts},
     tabs={
         marked("FLOPs per layer"): layers,

@@ -7,7 +7,7 @@ import streamlit as st
 from calc import decode, precision
 from calc.words import marked, say
 from pages.ui.charts import frontiers, kit
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
 from pages.ui.quantization import affine, figures, tables, words
@@ -109,7 +109,7 @@ PAGE = Page(
     title=marked("Quantization"),
     question=QUESTION,
     view=QuantizationView,
-    groups=sidebar.COMMON,
+    groups=groups.COMMON,
     parts={"controls": controls, "head": head, "charts": charts},
     controls="controls",
     tabs={

@@ -9,7 +9,7 @@ import streamlit as st
 from calc import serving
 from calc.words import marked, say
 from pages.ui.charts import kit
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section, Table, settings
 from pages.ui.serving import by_class, day, figures, load, prefixes, simulations, traces, words
@@ -248,14 +248,14 @@ PAGE = Page(
     view=ServingView.here,
     detached=ServingView.detached,
     groups=(
-        *sidebar.COMMON,
-        sidebar.PREFILL,
-        sidebar.TRAFFIC,
-        sidebar.SERVING,
-        sidebar.STAFFING,
-        sidebar.SPECULATION,
+        *groups.COMMON,
+        groups.PREFILL,
+        groups.TRAFFIC,
+        groups.SERVING,
+        groups.STAFFING,
+        groups.SPECULATION,
     ),
-    unfolded=(sidebar.TRAFFIC, sidebar.SERVING),
+    unfolded=(groups.TRAFFIC, groups.SERVING),
     unused=("batch", "context", "temperature", "top_k", "top_p"),
     ready=lambda view: view.answered,
     otherwise=instead,

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calc.words import marked, say
 from pages.ui.charts import kit
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.sharding import figures, tables, words
 from pages.ui.sharding.view import METRICS, ShardingView
@@ -112,8 +112,8 @@ PAGE = Page(
     title=marked("Sharding"),
     question=QUESTION,
     view=ShardingView.of,
-    groups=sidebar.COMMON,
-    unfolded=(sidebar.LAYOUT,),
+    groups=groups.COMMON,
+    unfolded=(groups.LAYOUT,),
     unused=("fidelity",),
     parts={"head": head, "better": better, "charts": charts},
     last="better",

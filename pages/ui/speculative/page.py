@@ -7,7 +7,7 @@ import streamlit as st
 from calc import speculative
 from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
-from pages.ui.frame import draw, sidebar
+from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.speculative import bench, figures, tables, words
 from pages.ui.speculative.view import METRICS, SpeculationView, by_acceptance
@@ -96,8 +96,8 @@ PAGE = Page(
     title=marked("Speculation"),
     question=QUESTION,
     view=SpeculationView,
-    groups=(*sidebar.COMMON, sidebar.SPECULATION),
-    unfolded=(sidebar.SPECULATION,),
+    groups=(*groups.COMMON, groups.SPECULATION),
+    unfolded=(groups.SPECULATION,),
     parts={"head": head, "charts": charts},
     tabs={
         marked("Acceptance and length"): lengths,
