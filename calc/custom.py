@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from calc import hf_config
+from calc import hf_config, naming
 from calc.chip import PLAUSIBLE, RATES, Chip, Price
 from calc.design import table
 from calc.design.reading import TableError
@@ -21,7 +21,7 @@ from calc.model import Model
 from calc.words import say
 
 LONGEST_LINK_TEXT = 6000
-LONGEST_NAME = 60
+LONGEST_NAME = naming.LONGEST
 ID = "custom"
 # Of chips: a scenario has one model, a comparison several chips.
 CHIP_IDS = (ID, *(f"{ID}-{n}" for n in (2, 3, 4)))
@@ -193,7 +193,7 @@ def _name(content: Mapping[str, Any], default: str) -> str:
     name = content.get("name")
     if not isinstance(name, str):
         return default
-    return "".join(c for c in name if c.isprintable())[:LONGEST_NAME] or default
+    return naming.fit(name) or default
 
 
 def _number(

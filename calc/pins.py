@@ -10,11 +10,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from calc import naming
 from calc.errors import LedgerError
 from calc.words import say
 
 MOST = 6
-LONGEST_NAME = 60
+LONGEST_NAME = naming.LONGEST
 LONGEST_TEXT = 24_000
 
 
@@ -83,7 +84,8 @@ def read(text: str) -> tuple[list[Pin], list[Change]]:
             changes.append(
                 Change(
                     say(
-                        "the name of pin {n} is empty, taken, or longer than {most} letters",
+                        "the name of pin {n} is empty, taken, longer than {most} letters, or has "
+                        "characters that do not show",
                         n=len(pins) + 1,
                         most=LONGEST_NAME,
                     ),
@@ -99,13 +101,13 @@ def _is_pin(item: object) -> bool:
 
 
 def fitting(name: str, others: Sequence[Pin]) -> str:
-    """A name made fit to stand beside others: not empty, not too long, not taken.
+    """A name made fit to stand beside others: as `naming.fit`, not empty and not taken.
 
     >>> fitting(" int4  weights ", [Pin("int4 weights", "")])
     'int4 weights 2'
     """
     taken = {pin.name for pin in others}
-    wanted = " ".join(name.split())[:LONGEST_NAME].strip() or say("Pin")
+    wanted = naming.fit(name) or say("Pin")
     if wanted not in taken:
         return wanted
     for number in range(2, len(taken) + 2):

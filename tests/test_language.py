@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator
 from datetime import date
 from string import Formatter
@@ -15,6 +16,7 @@ from babel.messages import Catalog
 from babel.messages.pofile import read_po
 from pages_app import PAGES, prepared
 from pages_app import seen as shown
+from plotly.offline import get_plotlyjs
 from said import FILES, ROOT, Bracketed, Read, elements, extracted, folded, seen, unsaid
 from streamlit.testing.v1 import AppTest
 
@@ -206,3 +208,6 @@ def test_every_text_of_the_report_is_a_message(which: str) -> None:
     s, values = contenders[0].scenario, {**contenders[0].values, "requests": 40}
     made = report.html(s, values, shown(s, values, contenders), "", date(2026, 1, 1))
     assert not [words for words in Read(made).texts if unsaid(words)]
+    # It needs nothing from outside: no script, style, picture or frame.
+    own = made.replace(get_plotlyjs(), "")
+    assert not re.search(r"<(?!a\b)[a-z]+\s[^>]*\b(?:src|href|data)=|@import|url\(", own)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from calc import naming
 from calc.serving.arrivals import Arrivals, Poisson
 from calc.serving.chains import Hashes
 from calc.serving.errors import ServingError
@@ -68,12 +69,12 @@ def read(text: str, *, unit: str = "", arrivals: Arrivals | None = None) -> Traf
 
 
 def named(name: str) -> str:
-    """The name of a file as a link carries it: what of it can be read, 80 characters at most.
+    """The name of a file as a link carries it, 80 characters at most; see `naming.fit`.
 
     >>> named("my\\ttrace.csv")
-    'mytrace.csv'
+    'my trace.csv'
     """
-    return "".join(one for one in name if one.isprintable())[:80]
+    return naming.fit(name, 80)
 
 
 def doubtful(text: str) -> bool:

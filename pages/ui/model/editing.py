@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from calc import LedgerError, Model, custom
+from calc import LedgerError, Model, custom, naming
 from calc.design import edits, table
 from calc.design.reading import Table
 from calc.scenario import FIELDS
@@ -63,8 +63,7 @@ def _use(content: Table, name: str = "") -> None:
     if not origin:
         origin = before.id if before.id in models else st.session_state["cfg"]
     named = name or (before.name if before.origin else say("{model}, edited", model=before.name))
-    named = named[: custom.LONGEST_NAME]
-    read = table.read(content, id=custom.ID, name=named)
+    read = table.read(content, id=custom.ID, name=naming.fit(named) or before.name)
     customs.use_edited(replace(read, origin=origin))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from markdown_it import MarkdownIt
 from plotly.offline import get_plotlyjs
 
-from calc import Scenario, cost, decode, known, memory, roofline
+from calc import Scenario, cost, decode, known, memory, naming, roofline
 from calc.explain import bands
 from calc.words import say
 from pages.ui.charts import kit
@@ -105,11 +105,20 @@ def sweep(s: Scenario) -> str:
     }
     kept = io.StringIO()
     writer = csv.writer(kept)
-    writer.writerow(columns)
+    writer.writerow(map(cell, columns))
     for row in zip(*columns.values(), strict=True):
         # What is not known stays empty.
         writer.writerow([f"{value:.10g}" if math.isfinite(value) else "" for value in row])
     return kept.getvalue()
+
+
+def cell(text: str) -> str:
+    """A text as a cell of CSV that no spreadsheet takes for a formula.
+
+    >>> cell("=1+1"), cell("batch")
+    ("'=1+1", 'batch')
+    """
+    return f"'{text}" if text.startswith((*naming.FORMULAS, "\t", "\r")) else text
 
 
 @cache

@@ -69,7 +69,8 @@ class Sheet:
 def xlsx(scenario: Scenario) -> bytes:
     """The workbook."""
     sheet, kept = Sheet(scenario), io.BytesIO()
-    book = xlsxwriter.Workbook(kept, {"in_memory": True})
+    texts = {"strings_to_formulas": False, "strings_to_urls": False}
+    book = xlsxwriter.Workbook(kept, {"in_memory": True, **texts})
     # A spreadsheet computes once it is open; what it shows until then is what pages show.
     bold, given = book.add_format({"bold": True}), book.add_format({"bg_color": "#fff4d6"})
     _inputs(book, sheet, bold, given)

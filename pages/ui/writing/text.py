@@ -253,7 +253,7 @@ def chi_square(value: float) -> str:
 
 
 # What Streamlit makes links of without being asked: an invisible joiner keeps it a text.
-_ADDRESS = re.compile(r"(?i)\b(https?(?=:)|www(?=\.)|mailto(?=:)|xmpp(?=:))|(?<=\w)(?=@\w)")
+_ADDRESS = re.compile(r"(?i)(https?(?=:)|www(?=\.)|mailto(?=:)|xmpp(?=:))|(?=@)")
 _JOINER = "\u2060"
 
 
