@@ -7,6 +7,7 @@ each has a roofline of its own (F3.2), and chips that share the work wait for ea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -99,13 +100,29 @@ class Operator:
 
 @dataclass(frozen=True)
 class Named:
-    """Operators of one name together: the two sides and the time they take [s]."""
+    """Operators of one name together: their bytes and FLOPs, both sides and the time they take.
+
+    In byte, FLOP and s, of one chip.
+    """
 
     name: str
     cache: bool
+    moved: float
+    done: float
     read: float
     compute: float
     time: float
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs for each byte [FLOP/byte]; nan where nothing is moved."""
+        return self.done / self.moved if self.moved else math.nan
+
+    @property
+    def attained(self) -> float:
+        """FLOPs each second [FLOP/s], never more than its roof, also where only reading counts."""
+        taken = max(self.time, self.compute)
+        return self.done / taken if taken else math.nan
 
     @property
     def compute_bound(self) -> bool:
@@ -133,6 +150,8 @@ class Work:
             Named(
                 name,
                 group[0].cache,
+                sum(float(operator.moved) for operator in group),
+                sum(float(operator.done) for operator in group),
                 sum(float(operator.read) for operator in group),
                 sum(float(operator.compute) for operator in group),
                 sum(float(operator.time) for operator in group),

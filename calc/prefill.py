@@ -6,8 +6,8 @@ All that concerns a prompt is for one prompt on one replica; nothing waits in a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -127,25 +127,51 @@ def prompt_time(
 
 
 def _bound(s: Scenario, n: Array, length: Array, cached: Array) -> Work:
-    model = s.model
-    new = length - cached
-    attention = model.prefill_attention_flops(length) - model.prefill_attention_flops(cached)
-    read = model.bytes_read(new, s.stored, s.routing_skew)
-    cache = model.kv_bytes(length, s.kv_format)
-    linear, peak = linear_flops(model, new), s.chip.peak(s.compute_format)
-    done, rate = linear + attention, np.asarray(peak)
+    linear, attention = _sides(s, n, length, cached)
+    done, rate = linear.done + attention.done, attention.rate
     if not s.one_rate:
-        rate = done / (linear / s.linear_rate + attention / peak)
-    whole = Operator(
-        marked("prompt"),
-        False,
-        (read + cache) / n,
-        done / n,
-        s.chip.bandwidth,
-        rate * s.constants.mfu,
+        rate = done / (linear.compute + attention.compute)
+    moved = linear.moved + attention.moved
+    whole = replace(linear, name=marked("prompt"), moved=moved, done=done, rate=rate)
+    return Work(tuple(_apart(s, whole, n, length - cached)), {}, np.zeros(()))
+
+
+def _sides(s: Scenario, n: Array, length: Array, cached: Array) -> tuple[Operator, Operator]:
+    """Linear layers and attention of a prompt, over chips that share everything."""
+    model, new = s.model, length - cached
+    pairs = model.prefill_attention_flops(length) - model.prefill_attention_flops(cached)
+    linear = Operator(
+        marked("linear layers"), False,
+        model.bytes_read(new, s.stored, s.routing_skew) / n, linear_flops(model, new) / n,
+        s.chip.bandwidth, s.linear_rate * s.constants.mfu,
+    )  # fmt: skip
+    attention = Operator(
+        marked("attention"), True,
+        model.kv_bytes(length, s.kv_format) / n, pairs / n,
+        s.chip.bandwidth, s.chip.peak(s.compute_format) * s.constants.mfu,
+    )  # fmt: skip
+    return linear, attention
+
+
+def _apart(s: Scenario, whole: Operator, n: Array, new: Array) -> Iterable[Operator]:
+    """What of it is done on the host apart."""
+    return host.apart(s, whole, host.bytes_read(s, new) / n, new * (2.0 * host.active(s) / n))
+
+
+def by_operator(scenario: Scenario) -> Work:
+    """The operators of the scenario's prompt, as `prompt_time` times them.
+
+    The bound knows one, which is parted into linear layers and attention: their FLOPs, and their
+    bytes, add up to its own.
+    """
+    s = scenario
+    if s.fidelity != "bound":
+        return prompt_time(s).work
+    n, length, cached = (
+        np.asarray(one, dtype=float) for one in (s.n_chips, s.prompt, block_hit(s))
     )
-    apart = host.apart(s, whole, host.bytes_read(s, new) / n, new * (2.0 * host.active(s) / n))
-    return Work(tuple(apart), {}, np.zeros(()))
+    linear, attention = _sides(s, n, length, cached)
+    return Work((*_apart(s, linear, n, length - cached), attention), {}, np.zeros(()))
 
 
 @dataclass(frozen=True)

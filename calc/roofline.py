@@ -3,14 +3,81 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from calc import decode, known
+from calc import decode, host, known
 from calc.checkpoint import DENSE, Stored
 from calc.chip import Chip
 from calc.formats import NumberFormat
+from calc.operators import Work
 from calc.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Roof:
+    """What bounds the work of one chip.
+
+    Parameters
+    ----------
+    bandwidth, rate : float
+        Bytes it moves and FLOPs it does in a second, at most [byte/s, FLOP/s].
+    """
+
+    bandwidth: float
+    rate: float
+
+    @property
+    def ridge(self) -> float:
+        """Intensity from which arithmetic bounds it [FLOP/byte]; nan where a side is unlimited."""
+        return known.figure(self.rate) / known.figure(self.bandwidth)
+
+    def attainable(self, intensity: float) -> float:
+        """FLOPs each second of work of an intensity [FLOP/s].
+
+        .. math:: \\min(C, I W)
+
+        References
+        ----------
+        F0.2; Williams et al. 2009.
+
+        Examples
+        --------
+        >>> Roof(8.2e11, 1.97e14).attainable(10) / 1e12
+        8.2
+        """
+        return min(self.rate, intensity * self.bandwidth)
+
+
+def roofs(scenario: Scenario) -> Mapping[NumberFormat, Roof]:
+    """The published roofs, one for each format that something of the model is multiplied in."""
+    s = scenario
+    used = [*s.model.multiplied_in(s.stored, s.compute_format)]
+    if s.fidelity != "bound":
+        used.append(s.attention_format or s.compute_format)
+    return {one: Roof(s.chip.bandwidth, s.chip.peak(one)) for one in used}
+
+
+def reached(work: Work) -> Sequence[Roof]:
+    """The roofs that operators are timed by, each once: published figures times what is kept."""
+    found = (Roof(float(one.bandwidth), float(one.rate)) for one in work.operators)
+    return list(dict.fromkeys(found))
+
+
+def intensity(work: Work, cache: bool) -> float:
+    """FLOPs for each byte of all that reads cache, or of all that reads weights [FLOP/byte].
+
+    Of one chip; what lies on the host is left out.
+
+    References
+    ----------
+    F3.13.
+    """
+    rows = [row for row in work.by_name() if row.cache == cache and row.name != host.ON_HOST]
+    moved = sum(row.moved for row in rows)
+    return sum(row.done for row in rows) / moved if moved else math.nan
 
 
 def ridge_point(chip: Chip, compute_format: NumberFormat) -> float:

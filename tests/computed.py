@@ -72,6 +72,10 @@ def computed(s: Scenario) -> dict[str, float]:
         "matmul_link": float(one.link),
         "hbm_limit": widths.hbm,
         "compute_limit": widths.compute,
+        "weight_intensity": roofline.intensity(step.work, cache=False),
+        "cache_intensity": roofline.intensity(step.work, cache=True),
+        "prompt_weight_intensity": roofline.intensity(prefill.by_operator(s), cache=False),
+        "prompt_cache_intensity": roofline.intensity(prefill.by_operator(s), cache=True),
     }
 
 

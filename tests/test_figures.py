@@ -27,7 +27,7 @@ from calc import (
 )
 from pages.ui.capacity import figures as capacity_figures
 from pages.ui.capacity import solver
-from pages.ui.charts import kit, sweeps
+from pages.ui.charts import kit, rooflines, sweeps
 from pages.ui.cost import figures as cost_figures
 from pages.ui.decode import figures as decode_figures
 from pages.ui.decode import operator_figures
@@ -109,6 +109,10 @@ def test_figures_of_the_other_pages_are_valid_plotly(name: str) -> None:
         prefill_figures.against_prompt(s, float(prefill.prompt_time(s).total)),
         prefill_figures.against_chunk(s, prefill.largest_chunk(s), prefill.free_tokens(s)),
         prefill_figures.against_prefix(s),
+        *(
+            rooflines.shown(s, work, work.by_name()).chart
+            for work in (decode.step_time(fine).work, prefill.by_operator(s))
+        ),
         sharding_figures.against_width(fine, float(decode.step_time(fine).total)),
         sharding_figures.matmul(fine),
         sharding_figures.two_axes(fine),
@@ -135,6 +139,19 @@ def test_figures_of_the_other_pages_are_valid_plotly(name: str) -> None:
         figures_drawn.append(operator_figures.expert_traffic(*traffic))
     for figure in figures_drawn:
         valid(figure)
+
+
+def test_work_is_named_under_its_roofs() -> None:
+    work = prefill.by_operator(SCENARIOS["spread experts"])
+    shown = rooflines.shown(SCENARIOS["spread experts"], work, work.by_name())
+    bubbles = shown.chart.data[-1]
+    places = dict(zip(bubbles["customdata"], bubbles["text"], strict=True))
+    names = [row.name for row in work.by_name()]
+    # What lies at one place has one label, and no two labels one place.
+    assert places[names.index("attention")] == "attention"
+    assert any("<br>" in label for label in places.values())
+    assert "Waiting for memory: output head (2.00 FLOP/B)." in shown.alt
+    assert "attention projections, dense MLP, router, shared experts" in shown.alt
 
 
 def test_a_placement_is_drawn() -> None:

@@ -6,7 +6,18 @@ test holds its value against the module that computed the number on screen.
 
 from collections.abc import Mapping
 
-from calc.explain import bands, bounds, cache, links, money, prompt, resident, speculation, step
+from calc.explain import (
+    bands,
+    bounds,
+    cache,
+    links,
+    money,
+    prompt,
+    resident,
+    roofs,
+    speculation,
+    step,
+)
 from calc.explain.entry import Explanation
 
 EXPLANATIONS: Mapping[str, Explanation] = {
@@ -17,6 +28,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     **links.EXPLANATIONS,
     **money.EXPLANATIONS,
     **speculation.EXPLANATIONS,
+    **roofs.EXPLANATIONS,
 }
 
 __all__ = ["EXPLANATIONS", "Explanation", "bands", "bounds"]

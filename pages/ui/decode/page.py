@@ -9,7 +9,7 @@ import streamlit as st
 from calc.aims import AIMS
 from calc.explain import EXPLANATIONS, bounds
 from calc.words import marked, say
-from pages.ui.charts import kit, scrubber, sweeps
+from pages.ui.charts import kit, rooflines, scrubber, sweeps
 from pages.ui.decode import levers, operator_figures, tables, words
 from pages.ui.decode import start as first
 from pages.ui.decode.view import MEASURED, METRICS, SCALE, SCALES, DecodeView, by_batch, by_context
@@ -117,6 +117,22 @@ def pulled(view: DecodeView) -> None:
     levers.section(view.scenario)
 
 
+def roofline(view: DecodeView) -> None:
+    """Each operator of the step under the chip's roofs."""
+    rooflines.tab("decode", view.scenario, view.step.work, ("weight_intensity", "cache_intensity"))
+
+
+def under_roofs(view: DecodeView) -> Shown:
+    """The same as an exhibit."""
+    work = view.step.work
+    return rooflines.shown(view.scenario, work, work.by_name())
+
+
+def bound_by(view: DecodeView) -> str:
+    """What of the step waits for memory, and what for compute."""
+    return rooflines.sentence(view.scenario, view.step.work.by_name())
+
+
 def trade(view: DecodeView) -> str:
     """What the frontier says of the scenario."""
     return say(
@@ -133,6 +149,7 @@ def trade(view: DecodeView) -> str:
 EXHIBITS = (
     Exhibit("decode", QUESTION, verdict, step_time),
     Exhibit("frontier", marked("How does latency trade for throughput?"), trade, frontier),
+    Exhibit("roofline", marked("What waits for memory, what for compute?"), bound_by, under_roofs),
 )
 
 
@@ -176,8 +193,8 @@ PAGE = Page(
         "charts": charts,
         "scale": scale,
         "details": details,
-        "levers": pulled,
     },
+    tabs={marked("Levers"): pulled, marked("Roofline"): roofline},
     controls="scale",
     last="layout",
     lead=marked("How fast, how many users, what cost: any LLM on any chip."),

@@ -8,7 +8,7 @@ import streamlit as st
 
 from calc import paging, pool, roofline
 from calc.words import marked, say
-from pages.ui.charts import kit, scrubber, sweeps
+from pages.ui.charts import kit, rooflines, scrubber, sweeps
 from pages.ui.frame import draw, groups, language
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
@@ -193,6 +193,24 @@ def paged(view: KvCacheView) -> None:
     )
 
 
+def roofs(view: KvCacheView) -> None:
+    """The attention of each kind under the chip's roofs."""
+    under_roofs(view).draw(
+        "kv-roofline", on_click=lambda _: explained.open_at("kv_cache", "attention_intensity")
+    )
+    st.markdown(bound_by(view))
+
+
+def under_roofs(view: KvCacheView) -> Shown:
+    """The same as an exhibit."""
+    return rooflines.shown(view.scenario, view.attending.work, view.kinds)
+
+
+def bound_by(view: KvCacheView) -> str:
+    """Which kinds wait for memory, and which for compute."""
+    return rooflines.sentence(view.scenario, view.kinds)
+
+
 PAGE = Page(
     name="kv_cache",
     title=marked("KV cache"),
@@ -207,6 +225,7 @@ PAGE = Page(
         marked("Intensity"): intensity,
         marked("Layers"): layers,
         marked("Paging"): paged,
+        marked("Roofline"): roofs,
     },
     switches=(
         Switch(WINDOW, "window", 0, WINDOWS),
@@ -217,5 +236,8 @@ PAGE = Page(
         Switch("kv-block", "block", 16, _BLOCKS),
     ),
     metrics=METRICS,
-    exhibits=(Exhibit("kv-cache", QUESTION, verdict, context),),
+    exhibits=(
+        Exhibit("kv-cache", QUESTION, verdict, context),
+        Exhibit("kv-roofline", marked("Which attention waits for memory?"), bound_by, under_roofs),
+    ),
 )

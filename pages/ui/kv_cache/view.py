@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from calc import Model, Scenario, decode, memory, roofline, variants
+from calc.decode import StepTime
+from calc.operators import Named
 from calc.scenario import FIELDS
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.frame.page import Metrics, View
@@ -79,6 +81,20 @@ class KvCacheView(View):
         own = self.scenario.model.id
         beside = {models[id].name: models[id] for id in self.beside if id != own}
         return Curves.of(self.plain, {**self.compared, **beside})
+
+    @cached_property
+    def attending(self) -> StepTime:
+        """The scenario's step."""
+        return decode.step_time(self.scenario)
+
+    @cached_property
+    def kinds(self) -> Sequence[Named]:
+        """The attention of a step with each kind, by the kind's name."""
+        found = []
+        for name, model in self.compared.items():
+            step = decode.step_time(replace(self.scenario, model=model))
+            found += [replace(row, name=name) for row in step.work.by_name() if row.cache]
+        return found
 
     def context_chart(self) -> kit.Chart:
         """Caches against context, with the scenario's marked."""

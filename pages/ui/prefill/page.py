@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calc.words import marked, say
-from pages.ui.charts import kit
+from pages.ui.charts import kit, rooflines
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
 from pages.ui.prefill import figures, tables, words
@@ -86,6 +86,26 @@ def separate(view: PrefillView) -> None:
     )
 
 
+def roofline(view: PrefillView) -> None:
+    """Each operator of the prompt under the chip's roofs."""
+    rooflines.tab(
+        "prefill",
+        view.scenario,
+        view.work,
+        ("prompt_weight_intensity", "prompt_cache_intensity"),
+    )
+
+
+def under_roofs(view: PrefillView) -> Shown:
+    """The same as an exhibit."""
+    return rooflines.shown(view.scenario, view.work, view.work.by_name())
+
+
+def bound_by(view: PrefillView) -> str:
+    """What of the prompt waits for memory, and what for compute."""
+    return rooflines.sentence(view.scenario, view.work.by_name())
+
+
 PAGE = Page(
     name="prefill",
     title=marked("Prefill"),
@@ -98,7 +118,13 @@ PAGE = Page(
         marked("FLOPs per layer"): layers,
         marked("Prefix cache"): prefix,
         marked("Separate prefill servers"): separate,
+        marked("Roofline"): roofline,
     },
     metrics=METRICS,
-    exhibits=(Exhibit("prefill", QUESTION, verdict, by_length),),
+    exhibits=(
+        Exhibit("prefill", QUESTION, verdict, by_length),
+        Exhibit(
+            "prefill-roofline", marked("What of a prompt waits for compute?"), bound_by, under_roofs
+        ),
+    ),
 )

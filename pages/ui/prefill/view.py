@@ -6,6 +6,7 @@ from functools import cached_property
 
 from calc import decode, prefill
 from calc.decode import StepTime
+from calc.operators import Work
 from pages.ui.frame.page import Metrics, View
 
 
@@ -16,6 +17,11 @@ class PrefillView(View):
     def reading(self) -> StepTime:
         """The prompt's time and its terms."""
         return prefill.prompt_time(self.scenario)
+
+    @cached_property
+    def work(self) -> Work:
+        """The prompt's operators."""
+        return prefill.by_operator(self.scenario)
 
     @cached_property
     def total(self) -> float:

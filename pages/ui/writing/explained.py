@@ -29,6 +29,12 @@ def section(scenario: Scenario, ids: Iterable[str], *, key: str) -> None:
             _explanation(scenario, list(ids), key)
 
 
+def open_at(page: str, id: str) -> None:
+    """Open the explanations of a page at a number; before they are drawn."""
+    st.session_state[f"explain-{page}-open"] = True
+    st.session_state[f"explain-{page}"] = id
+
+
 def beneath(id: str, label: str, scenario: Scenario) -> None:
     """What opens the formula of a figure where the figure stands; its help is the meaning."""
     reading = say(EXPLANATIONS[id].reading)

@@ -1,0 +1,90 @@
+"""The roofline: what each operator does for a byte, and what it attains.
+
+Sources: HTSYM = How To Scale Your Model (Austin et al. 2025); F3.3 and the like = docs/method.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from scenarios import scenario
+from strategies import scenarios
+
+from calc import Scenario, decode, prefill, roofline, variants
+from calc.scenario import FIDELITIES
+from presets import chips, formats
+
+
+def ridges(s: Scenario) -> dict[str, int]:
+    return {one.id: round(roof.ridge) for one, roof in roofline.roofs(s).items()}
+
+
+def test_ridges() -> None:
+    """HTSYM part 1: TPU v5e 240; HTSYM part 12: H100 295; FP8 beside it is twice that."""
+    assert ridges(scenario()) == {"bf16": 240}
+    assert ridges(scenario(chip="h100-sxm")) == {"bf16": 295}
+    mixed = scenario(chip="h100-sxm", w="fp8", c="fp8", fidelity="operators",
+                     attention_format=formats["bf16"])  # fmt: skip
+    assert ridges(mixed) == {"fp8": 591, "bf16": 295}
+
+
+@pytest.mark.parametrize("fidelity", FIDELITIES)
+def test_attention_s_intensity(fidelity: str) -> None:
+    """HTSYM part 4: 1 for MHA, G for groups; F3.3: 242 for MLA of 128 heads. All in bf16."""
+    for model, told in (("llama-2-13b", 1), ("llama-3-70b", 8), ("deepseek-v3", 242)):
+        s = scenario(model, kv="bf16", n_chips=1, context=8192, fidelity=fidelity)
+        found = roofline.intensity(decode.step_time(s).work, cache=True)
+        assert found == pytest.approx(told, rel=2e-3)
+    assert roofline.intensity(decode.step_time(scenario()).work, cache=True) == 16
+
+
+def test_a_prompt_s_attention_does_half_its_length_for_a_byte() -> None:
+    """HTSYM part 4: T/2 for MHA, 4,096 of 8,192 tokens; a group of G shares each byte."""
+    for model, groups in (("llama-2-13b", 1), ("llama-3-70b", 8)):
+        s = scenario(model, kv="bf16")
+        found = roofline.intensity(prefill.by_operator(s), cache=True)
+        assert found == pytest.approx(groups * 4096, rel=2e-4)
+
+
+def test_linear_layers_do_twice_the_batch_over_a_weight_s_bytes() -> None:
+    """F3.13: 2 · 32 / 1 in int8, 2 · 8,192 / 2 for a prompt in bf16."""
+    assert roofline.intensity(decode.step_time(scenario()).work, cache=False) == 64
+    prompt = prefill.by_operator(scenario(w="bf16"))
+    assert roofline.intensity(prompt, cache=False) == pytest.approx(8192, rel=0.02)
+
+
+@given(scenarios() | scenarios(operators=True))
+@settings(max_examples=60)
+def test_no_point_is_above_its_roofs_and_all_bytes_and_flops_are_there(s: Scenario) -> None:
+    for work in (decode.step_time(s).work, prefill.by_operator(s)):
+        reached = roofline.reached(work)
+        for row in work.by_name():
+            if math.isfinite(row.attained):
+                most = max(roof.attainable(row.intensity) for roof in reached)
+                assert row.attained <= most * (1 + 1e-9)
+    apart, whole = prefill.by_operator(s), prefill.prompt_time(s).work
+    for side in ("moved", "done"):
+        both = [sum(float(getattr(one, side)) for one in work.operators) for work in (apart, whole)]
+        assert both[0] == pytest.approx(both[1], rel=1e-9)
+
+
+def test_calibrated_roofs_lie_below() -> None:
+    s = scenario(chip="h100-sxm", fidelity="calibrated")
+    (kept,) = roofline.reached(decode.step_time(s).work)
+    (whole,) = roofline.roofs(s).values()
+    assert kept.bandwidth < whole.bandwidth and kept.rate < whole.rate
+    unknown = roofline.roofs(replace(s, chip=chips["t4"]))
+    assert all(math.isnan(roof.ridge) for roof in unknown.values())
+
+
+def test_variants_differ_in_attention_alone() -> None:
+    """F3.3 in 8 bit: 2 for MHA, 16 for groups of 8, 128 for MQA of 64 heads."""
+    s = scenario()
+    found = [
+        roofline.intensity(decode.step_time(replace(s, model=model)).work, cache=True)
+        for model in variants.compare(s.model).values()
+    ]
+    assert found[1:4] == [2, 16, 128]
