@@ -158,10 +158,10 @@ class Network:
 
     def send(self, size: ArrayLike, group: ArrayLike) -> Array:
         """From each chip to one other among a group [s]."""
-        bandwidth = self._sending(np.asarray(group, dtype=float))
+        bandwidth = self.one_to_one(np.asarray(group, dtype=float))
         return np.asarray(size, dtype=float) / bandwidth + self.hop
 
-    def _sending(self, chips: Array) -> Array:
+    def one_to_one(self, chips: Array) -> Array:
         """What a chip of each group has to one other that is farthest from it [byte/s]."""
         return np.where(chips > self.fabric.reach, self.scale_out, self.one_way)
 
@@ -187,7 +187,7 @@ class Networks(Network):
     def _exchanging(self, chips: Array, copies: float) -> Array:
         return np.asarray(self._tabled(chips, partial(_exchanges, copies=copies))[0])
 
-    def _sending(self, chips: Array) -> Array:
+    def one_to_one(self, chips: Array) -> Array:
         reach = np.array([one.fabric.reach for one in self.each])[:, None]
         far, near = (
             np.array([figure(one) for one in self.each])[:, None]

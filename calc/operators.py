@@ -233,9 +233,14 @@ def by_operator(
     return _Roofline(scenario, layout, batch, context, tokens).work()
 
 
-def of_prompt(scenario: Scenario, layout: Layout, prompt: Array, known: Array) -> Work:
-    """One roofline for each operator of a prompt, whose first `known` tokens are cached [token]."""
-    return _Prompt(scenario, layout, prompt, known).work()
+def of_prompt(
+    scenario: Scenario, layout: Layout, prompt: Array, known: Array, ways: ArrayLike = 1
+) -> Work:
+    """One roofline for each operator of a prompt, whose first `known` tokens are cached [token].
+
+    Of so many `ways` that its tokens are dealt out evenly, one (F5.5).
+    """
+    return _Prompt(scenario, layout, prompt, known, np.asarray(ways, dtype=float)).work()
 
 
 def with_chunk(
@@ -417,11 +422,15 @@ def _has_experts(block: Block, d_model: int) -> bool:
 class _Prompt(_Roofline):
     """A prompt: many tokens of one sequence, of which only the last is scored."""
 
-    def __init__(self, scenario: Scenario, layout: Layout, prompt: Array, known: Array) -> None:
+    def __init__(
+        self, scenario: Scenario, layout: Layout, prompt: Array, known: Array, ways: Array
+    ) -> None:
         # One prompt is one batch, whatever the micro-batches of decoding are.
         alone = replace(layout, micro_batches=layout.pp)
-        super().__init__(scenario, alone, np.ones(()), prompt, np.maximum(prompt - known, 0.0))
+        new = np.maximum(prompt - known, 0.0) / ways
+        super().__init__(scenario, alone, np.ones(()), prompt, new)
         self.known, self.scored, self.efficiency = known, np.ones(()), scenario.constants.mfu
+        self.ways = ways
 
     def _attention(self, block: Block) -> Operator:
         kv, kind, count = self.s.kv_format, block.attention, block.count
@@ -429,7 +438,8 @@ class _Prompt(_Roofline):
         # The cache of what is known is read, that of what is new written.
         cache = kind.kv_bytes(self.context, kv) * (count * share)
         flops = kind.prefill_flops(self.context) - kind.prefill_flops(self.known)
-        return self._operator(marked("attention"), True, cache, flops * (count / self.layout.tp))
+        done = flops * (count / (self.layout.tp * self.ways))
+        return self._operator(marked("attention"), True, cache, done)
 
 
 class _Chunked(_Roofline):

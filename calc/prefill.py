@@ -86,6 +86,7 @@ def prompt_time(
     prompt: ArrayLike | None = None,
     known: ArrayLike | None = None,
     layout: Layout | None = None,
+    ways: ArrayLike = 1,
 ) -> decode.StepTime:
     """Time to read a prompt at the scenario's fidelity.
 
@@ -105,6 +106,8 @@ def prompt_time(
         Prompt lengths and cached prefixes to use instead of the scenario's.
     layout : Layout, optional
         Widths to use instead of the scenario's, as in `decode.step_time`.
+    ways : array_like
+        Replicas that share the prompt's tokens evenly: the time is that of one (see `ring`).
 
     Returns
     -------
@@ -113,33 +116,37 @@ def prompt_time(
 
     References
     ----------
-    F5.1, F5.2; Austin et al. 2025, part 8.
+    F5.1, F5.2, F5.5; Austin et al. 2025, part 8.
     """
     s = scenario
     length = np.asarray(s.prompt if prompt is None else prompt, dtype=float)
     cached = np.asarray(block_hit(s) if known is None else known, dtype=float)
     chips = s.n_chips if layout is None else layout.chips
     if s.fidelity == "bound":
-        work = _bound(s, np.asarray(chips, dtype=float), length, cached)
+        shared = np.asarray(ways, dtype=float)
+        work = _bound(s, np.asarray(chips, dtype=float), length, cached, shared)
         return decode.StepTime(np.ones(()), work, 0.0, chips)
-    work = of_prompt(s, layout or Layout.of(s), length, cached)
+    work = of_prompt(s, layout or Layout.of(s), length, cached, ways)
     return decode.StepTime(np.ones(()), work, s.link_overlap, chips)
 
 
-def _bound(s: Scenario, n: Array, length: Array, cached: Array) -> Work:
-    linear, attention = _sides(s, n, length, cached)
+def _bound(s: Scenario, n: Array, length: Array, cached: Array, ways: Array) -> Work:
+    linear, attention = _sides(s, n, length, cached, ways)
     done, rate = linear.done + attention.done, attention.rate
     if not s.one_rate:
         rate = done / (linear.compute + attention.compute)
     moved = linear.moved + attention.moved
     whole = replace(linear, name=marked("prompt"), moved=moved, done=done, rate=rate)
-    return Work(tuple(_apart(s, whole, n, length - cached)), {}, np.zeros(()))
+    return Work(tuple(_apart(s, whole, n, (length - cached) / ways)), {}, np.zeros(()))
 
 
-def _sides(s: Scenario, n: Array, length: Array, cached: Array) -> tuple[Operator, Operator]:
+def _sides(
+    s: Scenario, n: Array, length: Array, cached: Array, ways: Array
+) -> tuple[Operator, Operator]:
     """Linear layers and attention of a prompt, over chips that share everything."""
-    model, new = s.model, length - cached
+    model, new = s.model, (length - cached) / ways
     pairs = model.prefill_attention_flops(length) - model.prefill_attention_flops(cached)
+    pairs = pairs / ways
     linear = Operator(
         marked("linear layers"), False,
         model.bytes_read(new, s.stored, s.routing_skew) / n, linear_flops(model, new) / n,
@@ -170,7 +177,7 @@ def by_operator(scenario: Scenario) -> Work:
     n, length, cached = (
         np.asarray(one, dtype=float) for one in (s.n_chips, s.prompt, block_hit(s))
     )
-    linear, attention = _sides(s, n, length, cached)
+    linear, attention = _sides(s, n, length, cached, np.ones(()))
     return Work((*_apart(s, linear, n, length - cached), attention), {}, np.zeros(()))
 
 

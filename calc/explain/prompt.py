@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from calc import host, prefill, roofline
+from calc import host, prefill, ring, roofline
 from calc.explain.entry import (
     BOOK,
     DISTSERVE,
     PAGED,
+    RING,
     SARATHI,
     Explanation,
     bandwidth,
@@ -221,6 +222,35 @@ def _transfer(s: Scenario) -> Expression:
     return cache / port
 
 
+def _ring(s: Scenario) -> Expression:
+    """The width found, and one fewer."""
+    limit = ring.limit(s)
+    if math.isinf(limit):
+        return Number(limit)
+    found = 2 if math.isnan(limit) else int(limit)
+    attention = Symbol(
+        r"T_\mathrm{att}", float(ring.read(s, 1).attention), "s",
+        marked("attention of the prompt on one replica"),
+    )  # fmt: skip
+
+    def sides(width: int) -> tuple[Expression, Expression]:
+        number = Symbol("n", width, "replicas", marked("in the ring"))
+        if width == 1:
+            return attention / number, Number(0)
+        came = Symbol(
+            "K_n", float(ring.arriving(s, width)), "byte",
+            marked("cache of the other replicas' tokens, into each chip"),
+        )  # fmt: skip
+        link = Symbol(
+            "W_1", float(ring.link(s, width)), "byte/s", marked("from a chip to its like")
+        )
+        hops = Symbol("L", float(ring.layers(s)), "layers", marked("that keep a cache"))
+        hop = Symbol(r"t_\mathrm{hop}", s.hop_latency, "s", marked("time of a hop"))
+        return attention / number, came / link + hops * (number - 1) * hop
+
+    return Edge("n", [found - 1, found], sides, last=False)
+
+
 EXPLANATIONS: Mapping[str, Explanation] = {
     "prefill_time": Explanation(
         marked("Prefill time"), r"T_\mathrm{pre}", "s", f"F5.2; {BOOK}, part 8",
@@ -271,5 +301,12 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "transfer_time": Explanation(
         marked("KV transfer"), r"T_\mathrm{xfer}", "s", f"F8.9; {DISTSERVE}",
         marked("The prompt's cache through one network port."), _transfer,
+    ),
+    "ring_limit": Explanation(
+        marked("Ring limit"), r"n_\mathrm{ring}", "replicas", f"F5.5; {RING}",
+        marked(
+            "From so many replicas on, the keys and values of the others take longer to come than "
+            "attention, which hides them; held against one fewer."
+        ), _ring, marked("Replicas from which a ring waits"),
     ),
 }  # fmt: skip

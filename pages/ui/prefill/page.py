@@ -8,7 +8,7 @@ from calc.words import marked, say
 from pages.ui.charts import kit, rooflines
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
-from pages.ui.prefill import figures, tables, words
+from pages.ui.prefill import figures, ring, tables, words
 from pages.ui.prefill.view import METRICS, PrefillView
 from pages.ui.writing import fit, published, text
 
@@ -119,12 +119,15 @@ PAGE = Page(
         marked("Prefix cache"): prefix,
         marked("Separate prefill servers"): separate,
         marked("Roofline"): roofline,
+        marked("Ring of replicas"): ring.tab,
     },
+    switches=(ring.WIDTH,),
     metrics=METRICS,
     exhibits=(
         Exhibit("prefill", QUESTION, verdict, by_length),
         Exhibit(
             "prefill-roofline", marked("What of a prompt waits for compute?"), bound_by, under_roofs
         ),
+        Exhibit("prefill-ring", ring.QUESTION, ring.sentence, ring.chart),
     ),
 )
