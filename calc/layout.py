@@ -280,3 +280,13 @@ def pipeline_utilisation(stages: ArrayLike, micro_batches: ArrayLike) -> Array:
     """
     parts = np.asarray(micro_batches, dtype=float)
     return np.asarray(parts / (parts + np.asarray(stages, dtype=float) - 1))
+
+
+def micro_batches_for(utilisation: float, stages: float) -> int:
+    """Fewest micro-batches that keep a pipeline busy for a share of its time (F3.9).
+
+    >>> micro_batches_for(0.9, 4)
+    27
+    """
+    # Less than a rounding error beyond a whole number is that number.
+    return math.ceil(utilisation * (stages - 1) / (1 - utilisation) - 1e-9)

@@ -286,6 +286,43 @@ def split_times(scenario: Scenario, chips: ArrayLike) -> tuple[Array, Array]:
     return np.full(both.shape, one), both
 
 
+def gathered(scenario: Scenario) -> float:
+    """Weights that pass every chip in a step whose layers are gathered: all experts too [byte]."""
+    s = scenario
+    return float(
+        sum(
+            one.runs * one.part.total * s.stored.of(one.part.name).bytes for one in s.model.streamed
+        )
+    )
+
+
+def gather_time(scenario: Scenario, chips: ArrayLike | None = None) -> Array:
+    """Gathering every layer's weights over the links of so many chips in each step [s].
+
+    .. math:: T_\\mathrm{gather} = \\frac{P\\,b_w}{W_\\mathrm{link}}
+
+    The limit of many chips, as for `matmul`; a chip alone gathers nothing.
+
+    References
+    ----------
+    F11.5; Austin et al. 2025, parts 5 and 7.
+    """
+    s = scenario
+    number = np.asarray(s.n_chips if chips is None else chips, dtype=float)
+    return np.asarray(gathered(s) / Network.of(s).bandwidth(number))
+
+
+def gather_hidden_from(scenario: Scenario) -> float:
+    """Tokens in a step from which their FLOPs take longer than gathering the weights [token].
+
+    References
+    ----------
+    F11.5.
+    """
+    s = scenario
+    return float(gather_time(s)) * s.n_chips * s.linear_rate / (2.0 * s.model.active_params)
+
+
 def legal_widths(scenario: Scenario) -> dict[int, list[str]]:
     """For each power of two up to the chips, and the chips: what it does not divide, in words."""
     s = scenario

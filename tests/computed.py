@@ -6,6 +6,7 @@ from calc import (
     Scenario,
     cost,
     decode,
+    layout,
     memory,
     metrics,
     prefill,
@@ -22,7 +23,7 @@ def computed(s: Scenario) -> dict[str, float]:
     """Every explained quantity by the module that computes it for the page."""
     step, one, widths = decode.step_time(s), sharding.matmul(s), sharding.current_limits(s)
     reading = float(prefill.prompt_time(s).total)
-    rate = prefill.prompt_rate(s, reading)
+    rate, own = prefill.prompt_rate(s, reading), layout.Layout.of(s)
     return {
         "step_time": float(step.total),
         "kv_read": float(step.kv_read),
@@ -78,6 +79,8 @@ def computed(s: Scenario) -> dict[str, float]:
         "cache_intensity": roofline.intensity(step.work, cache=True),
         "prompt_weight_intensity": roofline.intensity(prefill.by_operator(s), cache=False),
         "prompt_cache_intensity": roofline.intensity(prefill.by_operator(s), cache=True),
+        "gather_time": float(sharding.gather_time(s)),
+        "pipeline_use": float(layout.pipeline_utilisation(own.pp, own.micro_batches)),
     }
 
 

@@ -17,6 +17,7 @@ LEVIATHAN = "Leviathan et al. 2022, arXiv 2211.17192"
 PAGED = "Kwon et al. 2023, arXiv 2309.06180"
 SARATHI = "Agrawal et al. 2023, arXiv 2308.16369"
 DISTSERVE = "Zhong et al. 2024, arXiv 2401.09670"
+PIPELINE = "Huang et al. 2018, arXiv 1811.06965"
 RING = "Liu et al. 2023, arXiv 2310.01889"
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from calc import sharding
-from calc.explain.entry import BOOK, Explanation, bandwidth, rate, weight_bytes_of
+from calc.explain.entry import BOOK, PIPELINE, Explanation, bandwidth, rate, weight_bytes_of
 from calc.explain.expression import Expression, Number, Symbol
 from calc.layout import Layout
 from calc.network import Network
@@ -86,6 +86,24 @@ def _compute_limit(s: Scenario) -> Expression:
     return Number(2) * _f(s) * _link(s) / (_activation(s) * rate(s))
 
 
+def _gather(s: Scenario) -> Expression:
+    if s.n_chips == 1:
+        return Number(0)
+    size = sharding.gathered(s)
+    params = sum(one.runs * one.part.total for one in s.model.streamed)
+    every = Symbol("P", params, "parameters", marked("of all layers and experts"))
+    speed = Network.of(s).path(float(s.n_chips)).bandwidth
+    link = Symbol(r"W_\mathrm{link}", speed, "byte/s", marked("into each chip of the replica"))
+    return every * weight_bytes_of(s, params, size) / link
+
+
+def _pipeline(s: Scenario) -> Expression:
+    chosen = Layout.of(s)
+    stages = Symbol("p", float(chosen.pp), "stages", marked("of the pipeline"))
+    parts = Symbol(r"\mu", float(chosen.micro_batches), "parts", marked("micro-batches of a pass"))
+    return parts / (parts + stages - 1)
+
+
 EXPLANATIONS: Mapping[str, Explanation] = {
     "matmul_hbm": Explanation(
         marked("Matmul: weights"), r"T_\mathrm{HBM}", "s", f"F11.1; {BOOK}, part 8",
@@ -117,5 +135,20 @@ EXPLANATIONS: Mapping[str, Explanation] = {
             "From this width on, sending activations takes longer than multiplying them; it "
             "matters where the batch makes the product compute-bound, as in prefill."
         ), _compute_limit,
+    ),
+    "gather_time": Explanation(
+        marked("FSDP gather"), r"T_\mathrm{gather}", "s", f"F11.5; {BOOK}, parts 5 and 7",
+        marked(
+            "Weights that are split by FSDP pass the links in every step: all layers, and all "
+            "experts, in the limit of a large group."
+        ), _gather,
+        marked("Gathering the weights of a step"),
+    ),
+    "pipeline_use": Explanation(
+        marked("Pipeline in use"), "u", "share", f"F3.9; {PIPELINE}",
+        marked(
+            "Share of one pass in which a stage works while micro-batches fill and drain the "
+            "pipeline. Decoding keeps it full."
+        ), _pipeline,
     ),
 }  # fmt: skip

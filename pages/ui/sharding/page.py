@@ -8,7 +8,7 @@ from calc.words import marked, say
 from pages.ui.charts import kit
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.sharding import figures, tables, words
+from pages.ui.sharding import bubble, figures, gathering, tables, words
 from pages.ui.sharding.view import METRICS, ShardingView
 from pages.ui.writing import better_layout, text
 
@@ -123,7 +123,14 @@ PAGE = Page(
         marked("One or two dimensions"): dimensions,
         marked("Legal widths"): widths,
         marked("Per chip"): per_chip,
+        marked("FSDP"): gathering.tab,
+        marked("Pipeline bubble"): bubble.tab,
     },
+    switches=(bubble.STAGES, bubble.PARTS),
     metrics=METRICS,
-    exhibits=(Exhibit("sharding", QUESTION, verdict, by_width),),
+    exhibits=(
+        Exhibit("sharding", QUESTION, verdict, by_width),
+        Exhibit("sharding-fsdp", gathering.QUESTION, gathering.sentence, gathering.chart),
+        Exhibit("sharding-bubble", bubble.QUESTION, bubble.sentence, bubble.chart),
+    ),
 )
