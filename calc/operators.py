@@ -125,6 +125,11 @@ class Named:
         return self.done / taken if taken else math.nan
 
     @property
+    def rated(self) -> bool:
+        """Whether a rate of its FLOPs is known: an unknown one counts as unlimited."""
+        return self.compute > 0 or not self.done
+
+    @property
     def compute_bound(self) -> bool:
         """Whether FLOPs outlast bytes, over all of them."""
         return self.compute > self.read

@@ -15,6 +15,7 @@ from strategies import scenarios
 
 from calc import Scenario, decode, prefill, roofline, variants
 from calc.scenario import FIDELITIES
+from pages.ui.prefill.page import PAGE, bound_by
 from presets import chips, formats
 
 
@@ -88,3 +89,9 @@ def test_variants_differ_in_attention_alone() -> None:
         for model in variants.compare(s.model).values()
     ]
     assert found[1:4] == [2, 16, 128]
+
+
+def test_no_side_is_said_of_an_unknown_rate() -> None:
+    told = bound_by(PAGE.slide(scenario(chip="t4")))
+    assert "not published" in told
+    assert "Waiting" not in told

@@ -14,7 +14,7 @@ from pages.ui.writing import tables, text
 
 def sentence(scenario: Scenario, roofs: Mapping[str, Roof], rows: Sequence[Named]) -> str:
     """The ridge, and on which side of it each operator is."""
-    known = [row for row in rows if math.isfinite(row.intensity)]
+    known = [row for row in rows if math.isfinite(row.intensity) and row.rated]
     slow, busy = (_named([row for row in known if row.compute_bound == side]) for side in (0, 1))
     return text.sentences(
         ridge(scenario, roofs),
