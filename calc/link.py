@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 from calc import custom, pins, purchase, sampling
 from calc.fields import Catalogues, Choice, Field, Option, Quantity, Rows, Several
@@ -27,6 +27,12 @@ _NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,20})?|\.\d{1,20})([eE][+-]?\d{1,3})
 
 # Of the price list.
 PRICES = "pl"
+
+# Servers and proxies take 64 KiB for the line and the headers of a request: what stands behind the
+# question mark, percent-encoded, leaves room for the rest.
+LONGEST_QUERY = 60_000
+# Of that, for all that is no text: every field at its longest, what pages and figures add.
+RESERVED = 12_000
 
 
 @dataclass(frozen=True)
@@ -279,6 +285,15 @@ def dump(
         if values.get(text.name) and (chosen or not explicit):
             written[text.key] = values[text.name]
     return {VERSION_KEY: str(VERSION), **written} if explicit else written
+
+
+def texts_length(texts: Mapping[str, str]) -> int:
+    """Characters that texts take in a link, by their keys, percent-encoded.
+
+    >>> texts_length({"pl": "a 1", "cfg": ""}), texts_length({"pl": "芯"})
+    (7, 13)
+    """
+    return sum(len(f"&{key}={quote_plus(text)}") for key, text in texts.items() if text)
 
 
 def query_string(

@@ -7,6 +7,7 @@ the scenario keeps what it had, and the typed text stays where it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -14,8 +15,8 @@ from calc import Model, custom, hf_config, link, purchase
 from calc.chip import RATES
 from calc.hf_refusals import UnknownFamilyError
 from calc.words import marked, say
-from pages.ui.frame import language
-from pages.ui.frame.link import PRESETS, custom_texts
+from pages.ui.frame import language, typed
+from pages.ui.frame.link import PRESETS, custom_texts, refusal
 from pages.ui.writing import text
 from presets import formats
 
@@ -30,13 +31,22 @@ def _use_model(content: str) -> None:
     """Make a text the custom model, or say why it cannot be."""
     language.speak()
     try:
-        st.session_state["cfg"] = custom.compact_model(content)
+        written = custom.compact_model(content)
+        _check_room("cfg", written)
     except custom.CustomError as error:
         st.session_state[_MODEL_PROBLEM] = str(error)
         _offer(content, error.__cause__)
         return
     st.session_state[_MODEL_PROBLEM] = ""
+    st.session_state["cfg"] = written
     st.session_state["model"] = custom.ID
+
+
+def _check_room(key: str, text: str) -> None:
+    """Raise a CustomError where the link has no room for a text beside its others."""
+    problem = refusal({key: text})
+    if problem:
+        raise custom.CustomError(problem)
 
 
 def use_edited(model: Model) -> None:
@@ -48,6 +58,7 @@ def use_edited(model: Model) -> None:
         If it is too long for a link.
     """
     written = custom.of_model(model)
+    _check_room("cfg", written)
     # A control that was folded away starts with the value it is given, and would not tell the link.
     if "cfg" not in st.session_state:
         st.query_params["cfg"] = written
@@ -114,13 +125,14 @@ def _use_chip() -> None:
         **({"power": given["hw-power"]} if given["hw-power"] else {}),
     }
     packed = custom.pack(content)
+    place = given.get(_PLACE, custom.ID)
     try:
         custom.chip(packed)
+        _check_room(_CHIP_KEYS[place], packed)
     except custom.CustomError as error:
         given[_CHIP_PROBLEM] = str(error)
         return
     given[_CHIP_PROBLEM] = ""
-    place = given.get(_PLACE, custom.ID)
     given[_CHIP_KEYS[place]] = packed
     given["chip"] = place
     if peaks and given.get("c") not in peaks:
@@ -139,12 +151,14 @@ def _bound(key: str, label: str, shown: bool) -> None:
     """The short text itself; while there is one it is always drawn, to keep it in the link."""
     if not shown:
         return
-    st.text_input(
-        label,
-        key=key,
-        bind="query-params",
-        max_chars=custom.LONGEST_LINK_TEXT,
-        help=say("What the link carries. Clear it to drop the custom entry."),
+    typed.box(
+        key,
+        custom.LONGEST_LINK_TEXT,
+        partial(
+            st.text_input,
+            label,
+            help=say("What the link carries. Clear it to drop the custom entry."),
+        ),
     )
 
 
@@ -309,28 +323,33 @@ WEIGHTS = "pq"
 
 def weights() -> None:
     """The two distributions of the acceptance bench, as the link carries them."""
-    st.text_input(
-        say("Bench weights"),
-        key=WEIGHTS,
-        bind="query-params",
-        max_chars=500,
-        placeholder="0.5,0.3,0.2;0.6,0.3,0.1",
-        help=say("Of target and draft in the acceptance bench; empty takes its first example."),
+    typed.box(
+        WEIGHTS,
+        500,
+        partial(
+            st.text_input,
+            say("Bench weights"),
+            placeholder="0.5,0.3,0.2;0.6,0.3,0.1",
+            help=say("Of target and draft in the acceptance bench; empty takes its first example."),
+        ),
     )
 
 
 def prices() -> None:
     """A price list of one's own, as the link carries it."""
     key = link.PRICES
-    st.text_area(
-        say("Price list"),
-        key=key,
-        bind="query-params",
-        height=96,
-        max_chars=purchase.LONGEST,
-        placeholder=say("such as {one}", one="h100-sxm 2.49; b200 own 40000 1000 W"),
-        help=say("One chip a line: its id or name, and USD an hour; or own and its purchase price "
-                 "in USD. Its power may follow. It goes before printed prices on all pages."),
+    typed.box(
+        key,
+        purchase.LONGEST,
+        partial(
+            st.text_area,
+            say("Price list"),
+            height=96,
+            placeholder=say("such as {one}", one="h100-sxm 2.49; b200 own 40000 1000 W"),
+            help=say("One chip a line: its id or name, and USD an hour; or own and its purchase "
+                     "price in USD. Its power may follow. It goes before printed prices on all "
+                     "pages."),
+        ),
     )  # fmt: skip
     problem = link.with_custom(PRESETS, custom_texts())[1].get(key)
     if problem:

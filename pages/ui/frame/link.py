@@ -13,7 +13,7 @@ from calc import link, pins
 from calc import scenario as scenarios
 from calc.fields import Catalogues, Choice, Option
 from calc.words import say
-from pages.ui.frame import made, switches
+from pages.ui.frame import language, made, switches
 from pages.ui.frame.presentation import BY_KEY, FIELDS
 
 PRESETS: Catalogues = {
@@ -91,10 +91,58 @@ def canonicalise() -> None:
         st.rerun()
 
 
+_REFUSED = "_link_refused"
+
+
+def refusal(texts: Mapping[str, str]) -> str:
+    """Why texts, by their keys, cannot be in the link: they, or it with all others, are too long.
+
+    Empty where they can; and where they make a link shorter that was too long already.
+    """
+    held = custom_texts()
+    wanted = _written_out({**held, **texts})
+    for text in link.TEXTS:
+        if text.key in texts and len(wanted[text.key]) > text.longest:
+            return say("in the link it would be longer than {most:,} characters", most=text.longest)
+    beyond = _beyond(wanted)
+    if beyond <= max(0, _beyond(_written_out(held))):
+        return ""
+    return say(
+        "the link would be {n:,} characters longer than the {most:,} that servers take; a pin, a "
+        "custom entry or the trace less makes room",
+        n=beyond,
+        most=link.LONGEST_QUERY,
+    )
+
+
+def _written_out(texts: Mapping[str, str]) -> Mapping[str, str]:
+    """Texts as the longer of both links has them: pins with every setting."""
+    try:
+        written = _explicit(texts["pins"])
+    except pins.PinError:
+        return texts
+    return {**texts, "pins": max(texts["pins"], written, key=len)}
+
+
+def _beyond(texts: Mapping[str, str]) -> int:
+    """Characters by which a link with these texts may be too long, whatever else is set."""
+    return link.RESERVED + link.texts_length(texts) - link.LONGEST_QUERY
+
+
+def has_room(texts: Mapping[str, str]) -> bool:
+    """Whether texts, by their keys, can be in the link; if not, the page says why."""
+    language.speak()
+    st.session_state[_REFUSED] = refusal(texts)
+    return not st.session_state[_REFUSED]
+
+
 def notices() -> None:
     """Say what a link got wrong, until it is dismissed."""
     given: dict[str, list[str]] = st.session_state.get(_GIVEN, {})
     _moved()
+    refused = st.session_state.get(_REFUSED)
+    if refused:
+        st.warning(say("Nothing was changed: {reason}.", reason=refused))
     if not given and not switches.problems():
         return
     problems = [*link.parse(given, PRESETS, FIELDS)[1], *switches.problems()]
@@ -206,11 +254,25 @@ def share() -> None:
         if not popover.open:
             return
         st.caption(say("What differs from the defaults. It opens this page as you see it."))
-        st.code(short_url(), language=None, wrap_lines=True)
+        _copy(short_url())
         st.caption(
             say(
                 "Every setting written out, for a document: it keeps its meaning when "
                 "defaults change."
             )
         )
-        st.code(explicit_url(), language=None, wrap_lines=True)
+        _copy(explicit_url())
+
+
+def _copy(url: str) -> None:
+    """An address to copy, and whether it is too long to be opened."""
+    st.code(url, language=None, wrap_lines=True)
+    beyond = len(url.partition("?")[2]) - link.LONGEST_QUERY
+    if beyond > 0:
+        st.warning(
+            say(
+                "This link is {n:,} characters too long: many servers refuse it. A pin, a custom "
+                "entry or the trace less makes it shorter.",
+                n=beyond,
+            )
+        )

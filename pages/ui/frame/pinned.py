@@ -14,7 +14,7 @@ from calc.fields import Choice, Field, Option, Quantity
 from calc.pins import Pin
 from calc.words import inside, marked, say
 from pages.ui.frame import sidebar
-from pages.ui.frame.link import PRESETS, of_pin, widget_values
+from pages.ui.frame.link import PRESETS, has_room, of_pin, widget_values
 from pages.ui.frame.presentation import FIELDS, SETTINGS, VIEWING
 from pages.ui.writing import text
 
@@ -22,6 +22,8 @@ KEY = "pins"
 # Which contender differences are taken from, by name.
 BASELINE = "compare-baseline"
 _NAME = "pin-name"
+# A name that was typed and for which the link has no room, by the pin's place.
+_UNTAKEN = "_pin-untaken"
 # Without these keys a pin is none.
 _DECISIVE = ("model", "chip", *(text.key for text in link.TEXTS if text.catalogue))
 
@@ -152,15 +154,21 @@ def add(name: str = "", **other: Any) -> None:
 
     `other` are values, by name, in which the pinned scenario is another.
     """
+    _pin(name, **other)
+
+
+def _pin(name: str, **other: Any) -> bool:
+    """Whether there was room for it."""
     now = given()
-    if len(now) < pins.MOST:
-        fit = pins.fitting(name or suggestion(), now)
-        _write([*now, Pin(fit, _query(**other))])
+    if len(now) >= pins.MOST:
+        return False
+    fit = pins.fitting(name or suggestion(), now)
+    return _write([*now, Pin(fit, _query(**other))])
 
 
 def _add() -> None:
-    add(st.session_state.get(_NAME, ""))
-    st.session_state[_NAME] = ""
+    if _pin(st.session_state.get(_NAME, "")):
+        st.session_state[_NAME] = ""
 
 
 def _query(**other: Any) -> str:
@@ -175,16 +183,20 @@ def _query(**other: Any) -> str:
     return link.query_string(values, FIELDS)
 
 
-def _write(now: Sequence[Pin]) -> None:
-    st.session_state[KEY] = pins.write(now)
+def _write(now: Sequence[Pin]) -> bool:
+    written = pins.write(now)
+    if not has_room({KEY: written}):
+        return False
+    st.session_state[KEY] = written
+    return True
 
 
 def editor() -> None:
     """Rename, reorder, open and remove pins."""
-    now = given()
+    now, untaken = given(), st.session_state.get(_UNTAKEN, {})
     for i, pin in enumerate(now):
         with st.container(horizontal=True, vertical_alignment="center", key=f"pin-row-{i}"):
-            st.session_state[f"pin-name-{i}"] = pin.name
+            st.session_state[f"pin-name-{i}"] = untaken.get(i, pin.name)
             st.text_input(
                 say("Name of pin {n}", n=i + 1),
                 key=f"pin-name-{i}",
@@ -207,11 +219,12 @@ def editor() -> None:
 def _rename(i: int) -> None:
     now = given()
     others = now[:i] + now[i + 1 :]
-    renamed = Pin(pins.fitting(st.session_state[f"pin-name-{i}"], others), now[i].query)
-    if st.session_state.get(BASELINE) == now[i].name:
-        st.session_state[BASELINE] = renamed.name
-    now[i] = renamed
-    _write(now)
+    typed, before = st.session_state[f"pin-name-{i}"], now[i]
+    now[i] = Pin(pins.fitting(typed, others), before.query)
+    taken = _write(now)
+    st.session_state[_UNTAKEN] = {} if taken else {i: typed}
+    if taken and st.session_state.get(BASELINE) == before.name:
+        st.session_state[BASELINE] = now[i].name
 
 
 def _move(i: int, by: int) -> Callable[[], None]:
@@ -242,6 +255,10 @@ def _remove(i: int) -> Callable[[], None]:
 def _open(i: int) -> Callable[[], None]:
     def act() -> None:
         values, now = of_pin(given()[i])[0], widget_values()
+        texts = {one.key: values[one.name] for one in link.TEXTS
+                 if values[one.name] and one.key != KEY}  # fmt: skip
+        if not has_room(texts):
+            return
         fields = [field for field in FIELDS if field not in VIEWING]
         sidebar.use(
             {
@@ -250,8 +267,6 @@ def _open(i: int) -> Callable[[], None]:
                 if values[field.name] != now[field.name]
             }
         )
-        for one in link.TEXTS:
-            if values[one.name] and one.key != KEY:
-                st.session_state[one.key] = values[one.name]
+        st.session_state.update(texts)
 
     return act

@@ -15,7 +15,7 @@ from calc.scenario import OWN, class_of, own_of, usual
 from calc.words import inside, say
 from pages.ui.charts import renderer
 from pages.ui.frame import customs, groups, listed, picker
-from pages.ui.frame.link import carried
+from pages.ui.frame.link import carried, has_room
 from pages.ui.frame.presentation import BY_NAME as FIELDS
 from pages.ui.writing import text
 
@@ -115,10 +115,13 @@ _TEXT_KEYS = {text.name: text.key for text in TEXTS}
 
 
 def use(values: Mapping[str, Any]) -> None:
-    """Make plain values, by the names of fields and texts, the scenario's.
+    """Make plain values, by the names of fields and texts, the scenario's, if the link has room.
 
     A control that was folded away starts with the value it is given, and would not tell the link.
     """
+    texts = {_TEXT_KEYS[name]: text for name, text in values.items() if name in _TEXT_KEYS}
+    if texts and not has_room(texts):
+        return
     for name, value in values.items():
         field = FIELDS.get(name)
         key = field.key if field else _TEXT_KEYS[name]

@@ -88,7 +88,7 @@ def _text(content: bytes) -> str:
 
 
 def _use(content: str, name: str) -> None:
-    short = len(content) <= _LINKED.longest
+    short = not frame.refusal({_LINKED.key: content, _NAMED.key: ""})
     st.session_state[_LINKED.key] = content if short else ""
     st.session_state[_LONG] = "" if short else content
     st.session_state[_NAMED.key] = "" if short else trace.named(name)
@@ -132,9 +132,10 @@ def control() -> None:
     if st.session_state.get(_LONG):
         st.caption(
             say(
-                "This trace is longer than {n:,} characters: it stays in this browser's session, "
-                "and the link carries its name only. Of a file the first {most:,} characters or "
-                "{rows:,} rows are read.",
+                "The link has no room for this trace: it stays in this browser's session, and the "
+                "link carries its name only. A link holds {n:,} characters of a trace, fewer "
+                "beside other texts; of a file the first {most:,} characters or {rows:,} rows are "
+                "read.",
                 n=_LINKED.longest,
                 most=trace.MOST_CHARACTERS,
                 rows=trace.MOST_ROWS,
