@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint types tests model links picture benchmark translations
+INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
+
+.PHONY: run test lint types tests model links picture benchmark translations lock
 
 run: .venv/run-ready
 	$(BIN)/python -m streamlit run app.py
@@ -43,12 +45,19 @@ benchmark: .venv/test-ready
 	$(BIN)/python tests/benchmarks/page.py
 	PYTHONPATH=. $(BIN)/python tests/benchmarks/calibration.py
 
-.venv/run-ready: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+# The newest versions that pyproject.toml allows, found in an environment of its own.
+lock: | $(BIN)/python
+	rm -rf .venv/lock && $(BIN)/python -m venv .venv/lock
+	.venv/lock/bin/python -m pip install --quiet --editable '.[dev]'
+	{ head -1 constraints.txt; .venv/lock/bin/python -m pip freeze --exclude-editable; } > .venv/locked
+	rm -rf .venv/lock && mv .venv/locked constraints.txt
+
+.venv/run-ready: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) .
 	touch $@
 
-.venv/test-ready: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+.venv/test-ready: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) '.[dev]'
 	touch $@ .venv/run-ready
 
 # Debian and Ubuntu keep venv in a package of its own.

@@ -84,3 +84,12 @@ def test_the_page_of_links_is_current() -> None:
 def test_the_page_of_links_holds_every_key() -> None:
     keys = set(re.findall(r"^\| `(\w+)` \|", link_page.page(), re.MULTILINE))
     assert keys == link.keys(presentation.FIELDS)
+
+
+def test_every_dependency_is_locked_to_one_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    lines = (ROOT / "constraints.txt").read_text().lower().splitlines()
+    locked = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert {re.split(r"[<>=]", one)[0] for one in wanted} <= locked.keys()
+    assert all(re.fullmatch(r"\d[\w.]*", version) for version in locked.values())
