@@ -26,6 +26,7 @@ that says why.
 """
 
 from calc import (
+    answer,
     attention,
     calibration,
     capacity,
@@ -78,6 +79,7 @@ __all__ = [
     "Price",
     "Scenario",
     "ScenarioError",
+    "answer",
     "attention",
     "calibration",
     "capacity",

@@ -81,6 +81,7 @@ UNITS = (
     marked("groups"),
     marked("hops"),
     marked("layers"),
+    marked("micro-batches"),
     marked("parameters"),
     marked("probability"),
     marked("prompts"),

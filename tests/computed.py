@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calc import (
     Scenario,
+    answer,
     cost,
     decode,
     layout,
@@ -69,6 +70,8 @@ def computed(s: Scenario) -> dict[str, float]:
         "attention_share": prefill.attention_share(s),
         "largest_chunk": prefill.largest_chunk(s),
         "ring_limit": ring.limit(s),
+        "answer_flops": float(answer.with_cache(s, s.output).flops[-1]),
+        "answer_flops_uncached": float(answer.without_cache(s, s.output).flops[-1]),
         **speculated(s),
         "matmul_hbm": float(one.hbm),
         "matmul_math": float(one.math),

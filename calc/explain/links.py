@@ -100,7 +100,7 @@ def _gather(s: Scenario) -> Expression:
 def _pipeline(s: Scenario) -> Expression:
     chosen = Layout.of(s)
     stages = Symbol("p", float(chosen.pp), "stages", marked("of the pipeline"))
-    parts = Symbol(r"\mu", float(chosen.micro_batches), "", marked("micro-batches of a pass"))
+    parts = Symbol(r"\mu", float(chosen.micro_batches), "micro-batches", marked("that make a pass"))
     return parts / (parts + stages - 1)
 
 

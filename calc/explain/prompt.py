@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from calc import host, prefill, ring, roofline
+from calc import answer, host, prefill, ring, roofline
 from calc.explain.entry import (
     BOOK,
     DISTSERVE,
@@ -251,6 +251,34 @@ def _ring(s: Scenario) -> Expression:
     return Edge("n", [found - 1, found], sides, last=False)
 
 
+def _answer(s: Scenario) -> tuple[Symbol, Symbol]:
+    prompt = Symbol("S_p", s.prompt, "tokens", marked("prompt"))
+    return prompt, Symbol("G", s.output, "tokens", marked("tokens a request generates"))
+
+
+def _attended(work: answer.Work) -> Symbol:
+    return Symbol(
+        r"F_\mathrm{att}", float(work.attention[-1]), "FLOP",
+        marked("scores and values of all its tokens"),
+    )  # fmt: skip
+
+
+def _with_cache(s: Scenario) -> Expression:
+    body, head = _parts(s)
+    prompt, output = _answer(s)
+    once = prompt + output - 1
+    linear = Number(2) * body * once + Number(2) * head * output
+    return linear + _attended(answer.with_cache(s, s.output))
+
+
+def _without_cache(s: Scenario) -> Expression:
+    body, head = _parts(s)
+    prompt, output = _answer(s)
+    again = output * prompt + output * (output - 1) / Number(2)
+    linear = Number(2) * body * again + Number(2) * head * output
+    return linear + _attended(answer.without_cache(s, s.output))
+
+
 EXPLANATIONS: Mapping[str, Explanation] = {
     "prefill_time": Explanation(
         marked("Prefill time"), r"T_\mathrm{pre}", "s", f"F5.2; {BOOK}, part 8",
@@ -308,5 +336,15 @@ EXPLANATIONS: Mapping[str, Explanation] = {
             "From so many replicas on, the keys and values of the others take longer to come than "
             "attention, which hides them; held against one fewer."
         ), _ring, marked("Replicas from which a ring waits"),
+    ),
+    "answer_flops": Explanation(
+        marked("Answer FLOPs"), r"F_\mathrm{answer}", "FLOP", f"F5.6; {BOOK}, part 7",
+        marked("The prompt once, then one token at a time against the cache."), _with_cache,
+        marked("FLOPs of an answer with a cache"),
+    ),
+    "answer_flops_uncached": Explanation(
+        marked("FLOPs without a cache"), r"F_\mathrm{again}", "FLOP", f"F5.6; {BOOK}, part 7",
+        marked("The whole text read again for every token of the answer."), _without_cache,
+        marked("FLOPs of an answer without a cache"),
     ),
 }  # fmt: skip

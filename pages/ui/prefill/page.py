@@ -8,7 +8,7 @@ from calc.words import marked, say
 from pages.ui.charts import kit, rooflines
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
-from pages.ui.prefill import figures, ring, tables, words
+from pages.ui.prefill import answer, figures, ring, tables, words
 from pages.ui.prefill.view import METRICS, PrefillView
 from pages.ui.writing import fit, published, text
 
@@ -120,6 +120,7 @@ PAGE = Page(
         marked("Separate prefill servers"): separate,
         marked("Roofline"): roofline,
         marked("Ring of replicas"): ring.tab,
+        marked("With and without a cache"): answer.tab,
     },
     switches=(ring.WIDTH,),
     metrics=METRICS,
@@ -129,5 +130,6 @@ PAGE = Page(
             "prefill-roofline", marked("What of a prompt waits for compute?"), bound_by, under_roofs
         ),
         Exhibit("prefill-ring", ring.QUESTION, ring.sentence, ring.chart),
+        Exhibit("prefill-answer", answer.QUESTION, answer.sentence, answer.chart),
     ),
 )

@@ -37,10 +37,12 @@ def sentence(view: PrefillView) -> str:
     total, left = float(one.total), float(one.exposed)
     if math.isnan(total):
         return published.without_time(s, marked("What a prompt takes over a ring"))
+    replicas = text.plural(n, marked("{n} replica"), marked("{n} replicas"))
+    chips = text.plural(s.n_chips, marked("{n} chip"), marked("{n} chips"))
     took = say(
         "{replicas} of {chips} in a ring read the prompt in **{time}**; one takes {alone}.",
-        replicas=text.plural(n, marked("{n} replica"), marked("{n} replicas")),
-        chips=text.plural(s.n_chips, marked("{n} chip"), marked("{n} chips")),
+        replicas=replicas,
+        chips=chips,
         time=published.least(s, text.si(total, "s")),
         alone=published.least(s, text.si(view.total, "s")),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from calc import decode, prefill
+from calc import answer, decode, prefill
 from calc.decode import StepTime
 from calc.operators import Work
 from pages.ui.frame.page import Metrics, View
@@ -47,6 +47,15 @@ class PrefillView(View):
     def largest_chunk(self) -> float:
         """The largest that keeps the target of a token's time."""
         return prefill.largest_chunk(self.scenario)
+
+    @cached_property
+    def answers(self) -> tuple[answer.Work, answer.Work]:
+        """The whole answer with a cache and without, as far as curves go."""
+        longest = answer.reach(self.scenario.output)
+        return (
+            answer.with_cache(self.scenario, longest),
+            answer.without_cache(self.scenario, longest),
+        )
 
     @cached_property
     def servers_ratio(self) -> float:

@@ -34,12 +34,12 @@ def sentence(view: ShardingView) -> str:
     """How busy the stages are, and how many micro-batches would do."""
     stages, parts = _chosen(view)
     used = float(layout.pipeline_utilisation(stages, parts))
-    counted = text.plural(parts, marked("{n} micro-batch"), marked("{n} micro-batches"))
+    number = text.plural(parts, marked("{n} micro-batch"), marked("{n} micro-batches"))
     return text.sentences(
         say(
             "{parts} through {stages:,} stages keep them busy for **{used}** of a pass; {rest} is "
             "bubble.",
-            parts=counted,
+            parts=number,
             stages=stages,
             used=_percent(used),
             rest=_percent(1 - used),

@@ -55,9 +55,7 @@ def _hides(scenario: Scenario) -> str:
     return say(
         "At the dense rate the gather hides behind FLOPs from {tokens} in a step on; this batch "
         "has {batch:,}.",
-        tokens=text.plural(
-            round(sharding.gather_hidden_from(scenario)), marked("{n} token"), marked("{n} tokens")
-        ),
+        tokens=text.tokens(round(sharding.gather_hidden_from(scenario))),
         batch=scenario.batch,
     )
 
