@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --e
 .PHONY: run test lint types tests model links picture benchmark translations lock
 
 run: .venv/run-ready
-	$(BIN)/python -m streamlit run app.py
+	$(BIN)/python -m streamlit run serve.py
 
 # Types are checked while the tests run, which wait for a browser now and then.
 test: lint

@@ -1,6 +1,6 @@
 """The frame: page config, navigation, the shared link, the sidebar; then the page.
 
-Run with ``python -m streamlit run app.py``.
+Served by ``python -m streamlit run serve.py``.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _give_up() -> str:
 
 
 @contextmanager
-def serve(app: Path = ROOT / "app.py", port: int | None = None) -> Iterator[str]:
+def serve(app: Path = ROOT / "serve.py", port: int | None = None) -> Iterator[str]:
     """A freshly started server of the app, on a free port if none is named; its address."""
     port = port or _free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(app), f"--server.port={port}"]

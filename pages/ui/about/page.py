@@ -20,8 +20,11 @@ def method(view: View) -> None:
     st.header(say("Method"), anchor=False)
     st.markdown(say(words.INTRODUCTION))
     bound = EXPLANATIONS["step_time"]
-    st.latex(f"{bound.symbol} = {bound.build(view.scenario).latex()}")
-    st.markdown(say(words.METHOD))
+    # Drawn once the browser has what sets formulas: what follows waits for it, see frame.css.
+    with st.container(key="formulas-bound"):
+        st.latex(f"{bound.symbol} = {bound.build(view.scenario).latex()}")
+    with st.container(key="formulas-method"):
+        st.markdown(say(words.METHOD))
 
 
 def formulas(view: View) -> None:

@@ -10,6 +10,8 @@ from calc.words import say
 from pages.ui.charts.component import registered
 
 _HERE = Path(__file__).parent
+# In the head of every page where `serve.py` serves it, and sent by the app where it does not.
+STYLE = _HERE / "frame.css"
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke-width="2">'
@@ -26,7 +28,7 @@ _NAME = (
 
 def dress() -> None:
     """Style and name, before anything else is drawn."""
-    st.html(_HERE / "frame.css")
+    st.html(STYLE)
     st.logo(_NAME, size="large", icon_image=ICON)
 
 

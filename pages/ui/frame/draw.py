@@ -32,7 +32,10 @@ def page(shown: Page[V]) -> None:
             shown.otherwise(view)
         return
     parts = parts_of(shown)
-    places = {name: st.container() for name in parts}
+    # What is drawn before the parts above it: frame.css shows a page that has it once it is whole.
+    places = {
+        name: st.container(key="own-controls" if name == shown.controls else None) for name in parts
+    }
     unfinished = False
     for name in sorted(parts, key=lambda name: (name == shown.last, name != shown.controls)):
         with places[name]:
