@@ -7,6 +7,7 @@ each verification, `cost_ratio` the time of one draft step over that of one targ
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from calc import decode, memory
 from calc.errors import LedgerError
 from calc.scenario import Scenario
+from calc.words import say
 
 Array = NDArray[np.float64]
 
@@ -80,6 +82,40 @@ def expected_tokens_by_position(acceptance: ArrayLike) -> float:
     1.75
     """
     return float(1 + np.cumprod(_probability(acceptance)).sum())
+
+
+def accepted_in_turn(shares: ArrayLike) -> Array:
+    """Acceptance of each position, given those before it, from what engines print by position.
+
+    .. math:: a_i = p_i / p_{i-1}
+
+    Parameters
+    ----------
+    shares : array_like
+        Share of all drafts whose token i was accepted: none is above the one before it.
+
+    Raises
+    ------
+    SpeculationError
+        If a share is no probability, or above the one before it.
+
+    References
+    ----------
+    F7.2.
+
+    Examples
+    --------
+    >>> [round(float(one), 3) for one in accepted_in_turn([0.769, 0.381])]
+    [0.769, 0.495]
+    >>> round(expected_tokens_by_position(accepted_in_turn([0.769, 0.381])), 2)
+    2.15
+    """
+    reached = np.concatenate([[1.0], _probability(shares)])
+    if (np.diff(reached) > 0).any():
+        raise SpeculationError(say("a position is accepted more often than the one before it"))
+    before = reached[:-1]
+    # Behind a position that is never accepted there is nothing to accept.
+    return np.asarray(np.where(before > 0, reached[1:] / np.where(before > 0, before, 1.0), 0.0))
 
 
 def expected_tokens_of_tree(acceptance: ArrayLike, branches: ArrayLike) -> float:
@@ -247,7 +283,9 @@ def batch_speedup(
     return Cycle(np.asarray(drafted), plain.total, drafting, verify.total, tokens)
 
 
-def tree_speedup(scenario: Scenario, branches: ArrayLike) -> tuple[float, int, float]:
+def tree_speedup(
+    scenario: Scenario, branches: ArrayLike, acceptance: ArrayLike | None = None
+) -> tuple[float, int, float]:
     """A tree of candidates instead of a chain, as Medusa and EAGLE draft.
 
     Parameters
@@ -256,6 +294,8 @@ def tree_speedup(scenario: Scenario, branches: ArrayLike) -> tuple[float, int, f
         Target, batch, acceptance of one candidate, and the cost of a draft step.
     branches : array_like
         Candidates below each node, depth by depth.
+    acceptance : array_like, optional
+        Of one candidate at each depth, instead of the scenario's at all of them.
 
     Returns
     -------
@@ -272,11 +312,92 @@ def tree_speedup(scenario: Scenario, branches: ArrayLike) -> tuple[float, int, f
     """
     widths = _length(branches)
     nodes = int(np.cumprod(widths).sum())
-    tokens = expected_tokens_of_tree(np.full(widths.shape, scenario.acceptance), widths)
+    each = np.broadcast_to(scenario.acceptance if acceptance is None else acceptance, widths.shape)
+    tokens = expected_tokens_of_tree(each, widths)
     plain = decode.step_time(scenario)
     verify = decode.step_time(scenario, tokens=nodes + 1)
     drafting = widths.size * float(draft_time(scenario))
     return tokens, nodes, float(tokens * plain.total / (drafting + verify.total))
+
+
+# Batches among which it is looked where drafting pays: those that a link can ask for.
+MOST_BATCH = 65536
+_TRIED = 65
+
+
+def paying_batches(
+    scenario: Scenario,
+    acceptance: ArrayLike | None = None,
+    n_draft: ArrayLike | None = None,
+    cost_ratio: ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """Between which batches drafting is not slower than plain decoding [sequence].
+
+    .. math:: k\\,T_\\mathrm{draft}(B) + T(B, k+1) \\le E[N]\\,T(B, 1)
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Target, chips, precision and context.
+    acceptance, n_draft, cost_ratio : array_like, optional
+        Of several drafts, in one dimension, to use instead of the scenario's.
+
+    Returns
+    -------
+    first, last : ndarray
+        Of the largest batches without a gap; with a mixture of experts smaller ones may pay too,
+        and some between lose. 0 where no batch up to 65,536 pays; nan where times are unknown.
+
+    Notes
+    -----
+    Found between the batches of a geometric row, which is made finer around both ends: a gap of
+    fewer than 19 % within which drafting does not pay is passed over.
+
+    References
+    ----------
+    F7.4.
+    """
+    given = (scenario.acceptance if acceptance is None else acceptance,
+             scenario.n_draft if n_draft is None else n_draft)  # fmt: skip
+    alpha, drafted = (np.atleast_1d(one)[:, np.newaxis] for one in np.broadcast_arrays(*given))
+    ratio = None if cost_ratio is None else np.atleast_1d(cost_ratio)[:, np.newaxis]
+    tokens = expected_tokens(alpha, drafted)
+
+    def pays(batch: Array) -> NDArray[np.bool_]:
+        plain = decode.step_time(scenario, batch).total
+        verify = decode.step_time(scenario, batch, tokens=drafted + 1).total
+        draft = draft_time(scenario, batch) if ratio is None else ratio * plain
+        return np.where(np.isnan(plain), False, drafted * draft + verify <= tokens * plain)
+
+    tried = np.unique(np.round(np.geomspace(1, MOST_BATCH, _TRIED)))
+    found = pays(tried)
+    tail = tried.size - 1 - np.argmax(found[:, ::-1], axis=-1)
+    places = np.arange(tried.size)
+    lost = np.where(~found & (places < tail[:, np.newaxis]), places, -1)
+    some = found.any(axis=-1)
+    lead = np.where(some, lost.max(axis=-1) + 1, 0)
+    first = _edge(tried, lead, -1, pays)
+    last = _edge(tried, tail, 1, pays)
+    unknown = np.isnan(float(decode.step_time(scenario).total))
+    nowhere = np.nan if unknown else 0.0
+    return np.where(some, first, nowhere), np.where(some, last, nowhere)
+
+
+def _edge(
+    tried: Array, at: NDArray[np.int64], side: int, pays: Callable[[Array], NDArray[np.bool_]]
+) -> Array:
+    """The outermost batch that pays, of each row, between one tried and its neighbour to a side."""
+    inside = tried[at]
+    outside = tried[np.clip(at + side, 0, tried.size - 1)]
+    for _ in range(math.ceil(math.log(MOST_BATCH, _TRIED - 1))):
+        between = np.round(np.linspace(inside, outside, _TRIED, axis=-1))
+        found = pays(between)
+        # The first of each row is known to pay; the last is known not to, or is the same batch.
+        last = np.where(found.all(axis=-1), _TRIED - 1, np.argmin(found, axis=-1) - 1)
+        rows = np.arange(inside.size)
+        inside = between[rows, last]
+        outside = between[rows, np.minimum(last + 1, _TRIED - 1)]
+    return np.asarray(inside)
 
 
 # A verification within this of a plain step counts as free.

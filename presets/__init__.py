@@ -14,7 +14,9 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from calc import Chip, Model, NumberFormat
+from calc.drafts import Report
 from calc.plan import Offer
+from presets.drafts import read_report
 from presets.engines import engines_of, read_engine
 from presets.loader import (
     PresetError,
@@ -27,7 +29,7 @@ from presets.loader import (
 )
 from presets.offers import read_offer
 
-__all__ = ["PresetError", "chips", "formats", "load", "measured", "models", "offers"]
+__all__ = ["PresetError", "chips", "drafts", "formats", "load", "measured", "models", "offers"]
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
@@ -60,3 +62,6 @@ models: Mapping[str, Model] = load(
     (HERE / "models").glob("*.toml"), lambda id, reader: read_model(id, reader, formats)
 )
 offers: Mapping[str, Offer] = load([HERE / "offers.toml"], read_offer)
+drafts: Mapping[str, Report] = load(
+    [HERE / "drafts.toml"], lambda id, reader: read_report(id, reader, _sources)
+)

@@ -98,4 +98,5 @@ def speculated(s: Scenario) -> dict[str, float]:
         "best_length_here": sweeps.best(lengths.speedup),
         "best_length_free": speculative.best_n_draft(s.acceptance, ratio, LONGEST),
         "free_batch": speculative.free_batch(s, roofline.compute_bound_batch(s)) // 1,
+        "paying_batch": float(speculative.paying_batches(s)[1][0]),
     }

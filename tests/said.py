@@ -22,7 +22,7 @@ from pages.ui.frame import draw, switches
 from pages.ui.frame.presentation import FIELDS
 from pages.ui.measured.several import EXAMPLE
 from pages.ui.writing import reference, text
-from presets import chips, formats, measured, models
+from presets import chips, drafts, formats, measured, models
 
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / "app.py", *(ROOT / "calc").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
@@ -99,6 +99,11 @@ def quotes() -> tuple[str, ...]:
     given |= {item.name for item in formats.values()}
     given |= {entry.source for entry in EXPLANATIONS.values()}
     given |= {draw.NAME, *reference.sections()}
+    for report in drafts.values():
+        # Sources stand one behind the other.
+        given |= {report.method, report.target, report.work, report.hardware, report.note}
+        given |= {", ".join(one for one in (report.method, report.target, report.work) if one)}
+        given |= {*report.sources, "; ".join(report.sources)}
     for row in measured.rows():
         given |= {row.source, row.reference, row.engine_name, row.engine_version}
     given |= {form.name for form in files.FORMS} | {EXAMPLE}

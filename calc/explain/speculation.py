@@ -110,6 +110,25 @@ def _free_batch(s: Scenario) -> Expression:
     return Edge("B", tried, sides, last=True)
 
 
+def _paying(s: Scenario) -> Expression:
+    last = float(speculative.paying_batches(s)[1][0])
+    # The last that pays and the one after it; where none is known or none pays, the first.
+    known = 1 if math.isnan(last) else int(last)
+    tried = [batch for batch in (known, known + 1) if 1 <= batch <= speculative.MOST_BATCH]
+
+    def sides(batch: int) -> tuple[Expression, Expression]:
+        plain = float(decode.step_time(s, batch=batch).total)
+        check = float(decode.step_time(s, batch=batch, tokens=s.n_draft + 1).total)
+        draft = Symbol(
+            r"T_\mathrm{draft}", float(speculative.draft_time(s, batch=batch)), "s",
+            marked("one draft step"),
+        )  # fmt: skip
+        step = Symbol("T(B, 1)", plain, "s", marked("one decode step"))
+        return _drafted(s) * draft + _check(check), _yielded(s, s.n_draft) * step
+
+    return Edge("B", tried, sides, last=True)
+
+
 EXPLANATIONS: Mapping[str, Explanation] = {
     "speedup_here": Explanation(
         marked("Speed-up here"), r"S_\mathrm{spec}", "×", f"F7.4; {LEVIATHAN}",
@@ -155,5 +174,13 @@ EXPLANATIONS: Mapping[str, Explanation] = {
             "one before, whose check takes at most 1.01 times a decode step."
         ), _free_batch,
         marked("Verifying is free up to batch"),
+    ),
+    "paying_batch": Explanation(
+        marked("Pays up to batch"), r"B_\mathrm{pays}", "sequences", "F7.4",
+        marked(
+            "The last batch, up to 65,536, at which drafting and checking take no longer than "
+            "decode steps for the same tokens."
+        ), _paying,
+        marked("Speculation pays up to batch"),
     ),
 }  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Any
 
 import streamlit as st
 
+from calc.errors import LedgerError
 from calc.link import Problem
 from calc.words import marked, say
 
@@ -117,6 +118,47 @@ class Switch:
         if not found:
             raise LookupError(word)
         return found[0]
+
+
+# What may be typed: numbers, and what stands between them.
+_TYPED = re.compile(r"[\d.,;+\-eE]*", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Typed(Switch):
+    """A control that numbers are typed into, with commas between; at first it holds nothing.
+
+    `read` takes what was typed, without spaces, and raises a `LedgerError` where it cannot be used.
+    The link then says nothing of it, and the control keeps it.
+    """
+
+    read: Callable[[str], Any]
+    default: str = ""
+    options: tuple[str, ...] = ()
+
+    def held(self, state: Mapping[Any, Any], kept: dict[str, Any]) -> str:
+        typed = kept[self.key] = state.get(self.key, kept.get(self.key))
+        return self._usable(str(typed or "")) or self.default
+
+    def words(self, value: Any) -> Iterable[str]:
+        return () if value == self.default else [f"{self.short}{_IS}{value}"]
+
+    def _of_word(self, word: str) -> str:
+        found = self._usable(word)
+        if found is None:
+            raise LookupError(word)
+        return found
+
+    def _usable(self, typed: str) -> str | None:
+        """What was typed without spaces, if it can be read."""
+        text = "".join(typed.split())
+        if not text:
+            return ""
+        try:
+            self.read(text)
+        except LedgerError:
+            return None
+        return text if _TYPED.fullmatch(text) else None
 
 
 def _slug(value: Any) -> str:

@@ -41,54 +41,29 @@ EXAMPLES: Mapping[str, tuple[list[str], list[float], list[float]]] = {
 }
 
 
-def conversions(scenario: Scenario) -> None:
-    """Acceptance from what an engine prints, and a tree of candidates in place of a chain."""
-    left, right = st.columns(2)
-    with left:
-        rate = st.number_input(
-            say("Accepted over drafted, from an engine"),
-            0.0,
-            1.0,
-            0.59,
-            0.01,
-            key="bench-reported",
-            persist_state="session",
-        )
-        if scenario.n_draft:
-            alpha = speculative.alpha_of_reported(rate, scenario.n_draft)
-            st.markdown(
-                say(
-                    "With {n} drafted tokens that is an acceptance of **{alpha:.3f}** per token.",
-                    n=scenario.n_draft,
-                    alpha=alpha,
-                )
+def conversion(scenario: Scenario) -> None:
+    """Acceptance from what an engine prints."""
+    rate = st.number_input(
+        say("Accepted over drafted, from an engine"),
+        0.0,
+        1.0,
+        0.59,
+        0.01,
+        key="bench-reported",
+        persist_state="session",
+        width=300,
+    )
+    if scenario.n_draft:
+        alpha = speculative.alpha_of_reported(rate, scenario.n_draft)
+        st.markdown(
+            say(
+                "With {n} drafted tokens that is an acceptance of **{alpha:.3f}** per token.",
+                n=scenario.n_draft,
+                alpha=alpha,
             )
-        else:
-            st.markdown(say("Nothing is drafted, so there is no rate to convert."))
-    with right:
-        width = st.text_input(
-            say("Tree: candidates at each depth"),
-            "3,2,1",
-            key="bench-tree",
-            persist_state="session",
-            max_chars=40,
-            help=say("As Medusa and EAGLE draft; one number a depth."),
         )
-        parts = [part.strip() for part in width.split(",")]
-        if all(part.isdecimal() and 1 <= int(part) <= 16 for part in parts) and len(parts) <= 8:
-            tokens, nodes, gain = speculative.tree_speedup(scenario, [int(part) for part in parts])
-            st.markdown(
-                say(
-                    "{n:,} candidates give {tokens} tokens a check, **{factor}** at batch "
-                    "{batch:,}.",
-                    n=nodes,
-                    tokens=text.significant(tokens),
-                    factor=text.times(gain),
-                    batch=scenario.batch,
-                )
-            )
-        else:
-            st.markdown(say("Give up to 8 whole numbers from 1 to 16, with commas between."))
+    else:
+        st.markdown(say("Nothing is drafted, so there is no rate to convert."))
 
 
 FIRST = next(iter(EXAMPLES))

@@ -65,6 +65,28 @@ def against_batch(
     return kit.figure(data, layout)
 
 
+def by_kind(
+    batch: Array, kinds: Sequence[tuple[str, float]], speeds: Array, now: float
+) -> kit.Chart:
+    """Speed-up of several drafts against batch, each with its name and its speed-up `now`."""
+    data: list[Dict] = []
+    keys = []
+    for (name, here), values, (colour, dash) in zip(kinds, speeds, kit.LINES, strict=False):
+        hover = kit.hovered(name, say("batch {n}", n="%{x:,.0f}"), "%{y:.3~r} ×")
+        data.append({**_line(batch, values, colour, dash, 2, hover), "name": name})
+        data.append({**_dot(now, here), "marker": {"size": 9, "color": colour}})
+        keys.append(kit.key(name, colour, kit.DASH_GLYPHS[dash]))
+    rows = kit.wrapped(keys)
+    top = 1.08 * float(np.max(speeds, where=np.isfinite(speeds), initial=1.2))
+    layout = {
+        **kit.frame(62, legend_rows=len(rows)),
+        "xaxis": kit.batch_axis(float(batch[-1])),
+        "yaxis": _speed_axis(top),
+        "shapes": [_loss("x", 1, float(batch[-1])), kit.rule("y", 1, "dash"), kit.legend(*rows)],
+    }
+    return kit.figure(data, layout)
+
+
 def against_length(
     drafted: Array, free: Array, real: Array, *, best: int, best_real: int, batch: int
 ) -> kit.Chart:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from calc import speculative
+from calc.drafts import KINDS
 from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.speculative import bench, figures, tables, words
+from pages.ui.speculative import bench, drafts, figures, tables, words
 from pages.ui.speculative.view import METRICS, SpeculationView, by_acceptance
 from pages.ui.writing import text
 
@@ -83,7 +84,31 @@ def budget(view: SpeculationView) -> None:
     """What a thousand tokens take."""
     timed = view.timed
     st.markdown(tables.budget(view.scenario, timed.here, timed.ratio))
-    bench.conversions(view.scenario)
+    bench.conversion(view.scenario)
+
+
+def which(view: SpeculationView) -> str:
+    """Which draft would pay most."""
+    return drafts.verdict(view.scenario, view.drafts)
+
+
+def by_kind(view: SpeculationView) -> Shown | None:
+    """Speed-up against batch of the fastest draft of each kind; none where nothing is known."""
+    if not view.fastest:
+        return None
+    named = (
+        f"{say(KINDS[one.report.kind].name)} {text.times(one.speedup)}" for one in view.fastest
+    )
+    return Shown(
+        view.drafts_chart(),
+        say("Speed-up against batch by kind of draft; now {speeds}.", speeds=text.listed(named)),
+    )
+
+
+def kinds(view: SpeculationView) -> None:
+    """What was measured of drafts, and what it comes to here."""
+    shown = by_kind(view)
+    drafts.section(view.scenario, view.drafts, shown)
 
 
 def acceptance(view: SpeculationView) -> None:
@@ -103,7 +128,12 @@ PAGE = Page(
         marked("Acceptance and length"): lengths,
         marked("Token budget"): budget,
         marked("Acceptance bench"): acceptance,
+        marked("Drafts"): kinds,
     },
+    switches=(drafts.POSITIONS, drafts.TREE),
     metrics=METRICS,
-    exhibits=(Exhibit("speculation", QUESTION, verdict, by_batch),),
+    exhibits=(
+        Exhibit("speculation", QUESTION, verdict, by_batch),
+        Exhibit("drafts", marked("Which draft would pay here?"), which, by_kind),
+    ),
 )

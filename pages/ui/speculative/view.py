@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from calc import Scenario, known, roofline, speculative
+from calc import Scenario, decode, drafts, known, roofline, speculative
+from calc.drafts import Draft
 from calc.scenario import FIELDS
 from calc.speculative import Cycle
+from calc.words import say
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.frame.page import Metrics, View
 from pages.ui.speculative import figures
 from pages.ui.writing import written
+from presets import drafts as reports
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,34 @@ class SpeculationView(View):
             best=sweeps.best(self.free_by_length),
             best_real=self.best_here,
             batch=self.scenario.batch,
+        )
+
+    @cached_property
+    def drafts(self) -> Sequence[Draft]:
+        """What was measured of drafts, in this scenario."""
+        return drafts.drafted(known.stated(self.scenario), reports.values())
+
+    @cached_property
+    def fastest(self) -> Sequence[Draft]:
+        """The fastest of each kind of which enough is published, in the order of kinds."""
+        of_kind = (
+            [one for one in self.drafts if one.report.kind == kind and np.isfinite(one.speedup)]
+            for kind in drafts.KINDS
+        )
+        return [max(found, key=lambda one: one.speedup) for found in of_kind if found]
+
+    def drafts_chart(self) -> kit.Chart:
+        """Speed-up of the fastest of each kind against batch."""
+        s = known.stated(self.scenario)
+        ends = [one.last for one in self.fastest if one.last < speculative.MOST_BATCH]
+        upper = 2.0 ** np.ceil(np.log2(max(2 * s.batch, *(2 * end for end in ends), 64)))
+        batch = decode.batch_sweep(float(min(upper, speculative.MOST_BATCH)), [s.batch])
+        applied = [one.scenario for one in self.fastest if one.scenario]
+        return figures.by_kind(
+            batch,
+            [(say(drafts.KINDS[one.report.kind].name), one.speedup) for one in self.fastest],
+            drafts.speeds(s, applied, batch),
+            s.batch,
         )
 
     def frame(self) -> scrubber.Frame:
