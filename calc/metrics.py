@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import host, known
+from calc import host, known, roofline
 from calc.decode import StepTime
 from calc.scenario import Scenario
 
@@ -50,6 +50,31 @@ def mfu(scenario: Scenario, step: StepTime) -> Array:
     s = scenario
     useful = 2.0 * step.batch * s.model.active_params
     return flops_share(useful, step.total, s.n_chips * known.figure(s.chip.peak(s.compute_format)))
+
+
+def mfu_ceiling(scenario: Scenario, context: ArrayLike | None = None) -> Array:
+    """MFU that no batch passes at a context [share]; nan if a figure is not published.
+
+    .. math:: \\frac{2 P / C}{2 P / C + \\kappa_S / W}
+
+    Every sequence reads its own cache, however large the batch.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its published rates and bandwidth; what engines reach of them is less.
+    context : array_like, optional
+        Cached tokens to use instead of the scenario's.
+
+    References
+    ----------
+    F4.4.
+    """
+    s = scenario
+    length = np.asarray(s.context if context is None else context, dtype=float)
+    read = s.model.kv_bytes_read(length, s.kv_format) / known.figure(s.chip.bandwidth)
+    useful = 2.0 * s.model.active_params / known.figure(s.chip.peak(s.compute_format))
+    return flops_share(useful, roofline.token_flops_time(s) + read, 1.0)
 
 
 def time_per_output_token(first: float, last: float, output: int) -> float:

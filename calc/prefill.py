@@ -6,7 +6,7 @@ All that concerns a prompt is for one prompt on one replica; nothing waits in a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,27 +46,16 @@ def attention_overtakes(model: Model) -> float:
 
     inf if windows or constant states keep it from ever doing so.
     """
-    return _crossing(
+    return roofline.crossing(
         lambda length: model.prefill_attention_flops(length) - linear_flops(model, length)
     )
 
 
 def decode_attention_overtakes(model: Model) -> float:
     """Context from which attention takes more FLOPs a token than all weights [token] (F3.4)."""
-    return _crossing(lambda length: model.attention_flops(length) - 2.0 * model.active_params)
-
-
-def _crossing(excess: Callable[[Array], Array]) -> float:
-    """Where a function of length becomes positive, up to 2^40 tokens."""
-    low, high = 1.0, 2.0**40
-    for _ in range(5):
-        length = np.geomspace(low, high, 400)
-        above = excess(length) > 0
-        if not above.any():
-            return math.inf
-        first = int(np.argmax(above))
-        low, high = length[max(first - 1, 0)], length[first]
-    return float(high)
+    return roofline.crossing(
+        lambda length: model.attention_flops(length) - 2.0 * model.active_params
+    )
 
 
 def block_hit(scenario: Scenario, prefix: ArrayLike | None = None) -> Array:

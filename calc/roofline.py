@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calc import decode, host, known
 from calc.checkpoint import DENSE, Stored
@@ -14,6 +15,8 @@ from calc.chip import Chip
 from calc.formats import NumberFormat
 from calc.operators import Work
 from calc.scenario import Scenario
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -137,4 +140,47 @@ def compute_bound_batch(scenario: Scenario) -> float:
         above = decode.step_time(scenario, batch=batch).compute_bound
         first = int(np.argmax(above)) if above.any() else len(batch) - 1
         low, high = batch[max(first - 1, 0)], batch[first]
+    return float(high)
+
+
+def token_flops_time(scenario: Scenario) -> float:
+    """Chip time of one token's FLOPs in the linear layers at the published rates [s].
+
+    Over all chips of a replica together; nan if no rate is published.
+    """
+    s = scenario
+    time = 2.0 * host.chip_active(s) / known.figure(s.linear_rate)
+    if s.host_share:
+        at_host = s.host_compute == host.HOST
+        time += 2.0 * host.active(s) / (s.host_rate if at_host else s.linear_rate)
+    return time
+
+
+def kv_overtakes(scenario: Scenario) -> float:
+    """Context from which a sequence's cache takes longer to read than its FLOPs [token].
+
+    Beyond it no batch makes the step wait for compute more than for the cache. inf where windows or
+    constant states keep it from that; nan if a figure is not published.
+
+    References
+    ----------
+    F4.5.
+    """
+    s, flops = scenario, token_flops_time(scenario)
+    bandwidth = known.figure(s.chip.bandwidth)
+    if math.isnan(flops) or math.isnan(bandwidth):
+        return math.nan
+    return crossing(lambda length: s.model.kv_bytes_read(length, s.kv_format) / bandwidth - flops)
+
+
+def crossing(excess: Callable[[Array], Array]) -> float:
+    """Where a function of length becomes positive, up to 2^40 tokens; inf if nowhere."""
+    low, high = 1.0, 2.0**40
+    for _ in range(5):
+        length = np.geomspace(low, high, 400)
+        above = excess(length) > 0
+        if not above.any():
+            return math.inf
+        first = int(np.argmax(above))
+        low, high = length[max(first - 1, 0)], length[first]
     return float(high)

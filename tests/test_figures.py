@@ -29,9 +29,12 @@ from pages.ui.capacity import figures as capacity_figures
 from pages.ui.capacity import solver
 from pages.ui.charts import kit, rooflines, sweeps
 from pages.ui.cost import figures as cost_figures
+from pages.ui.cost import reader as cost_reader
+from pages.ui.cost.view import CostView
 from pages.ui.decode import figures as decode_figures
-from pages.ui.decode import operator_figures
+from pages.ui.decode import operator_figures, utilisation
 from pages.ui.decode import words as decode_words
+from pages.ui.decode.view import DecodeView
 from pages.ui.prefill import figures as prefill_figures
 from pages.ui.prefill import words as prefill_words
 from pages.ui.quantization import figures as quantization_figures
@@ -131,6 +134,8 @@ def test_figures_of_the_other_pages_are_valid_plotly(name: str) -> None:
         quantization_figures.frontiers(
             decode.frontier(s, batch), decode.frontier(then, batch), "weights"
         ),
+        utilisation.shown(DecodeView(s, {})).chart,
+        cost_reader.speed(CostView(s, {})).chart,
         quantization_figures.tensor(affine),
         quantization_figures.error(affine),
     ]

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
-from scenarios import scenario
+from scenarios import NOMINAL_70B, scenario
 from strategies import scenarios
 
-from calc import Scenario, decode, prefill, roofline, variants
+from calc import Model, Scenario, decode, metrics, prefill, roofline, variants
 from calc.scenario import FIDELITIES
 from pages.ui.prefill.page import PAGE, bound_by
 from presets import chips, formats
@@ -95,3 +95,34 @@ def test_no_side_is_said_of_an_unknown_rate() -> None:
     told = bound_by(PAGE.slide(scenario(chip="t4")))
     assert "not published" in told
     assert "Waiting" not in told
+
+
+@pytest.mark.parametrize(
+    ("model", "kv", "shares", "overtakes"),
+    [
+        # HTSYM part 7: P = 70e9 and 160 KiB a token in int8, on TPU v5e.
+        (NOMINAL_70B, "int8", (63.5, 30.3, 9.8), 3557),
+        (NOMINAL_70B, "bf16", (46.5, 17.8, 5.15), 1778),
+        # F4.4: the same of the preset's own 69.5e9.
+        ("llama-3-70b", "int8", (63.3, 30.1, 9.7), 3532),
+        ("llama-3-70b", "bf16", (46.3, 17.7, 5.1), 1766),
+    ],
+)
+def test_the_most_mfu_at_a_context(
+    model: Model | str, kv: str, shares: tuple[float, ...], overtakes: float
+) -> None:
+    s = scenario(model, kv=kv)
+    found = 100 * metrics.mfu_ceiling(s, [2048, 8192, 32768])
+    assert found == pytest.approx(shares, abs=0.051)
+    assert roofline.kv_overtakes(s) == pytest.approx(overtakes, abs=0.5)
+
+
+@given(scenarios() | scenarios(operators=True))
+@settings(max_examples=60)
+def test_no_batch_passes_the_most_mfu(s: Scenario) -> None:
+    most = float(metrics.mfu_ceiling(s))
+    step = decode.step_time(s, batch=[1.0, s.batch, 1e6, 1e15])
+    reached = metrics.mfu(s, step)
+    assert not (reached > most * (1 + 1e-9)).any()
+    if s.fidelity == "bound" and math.isfinite(most):
+        assert reached[-1] == pytest.approx(most, rel=1e-3)

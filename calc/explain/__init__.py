@@ -13,6 +13,7 @@ from calc.explain import (
     links,
     money,
     prompt,
+    reading,
     resident,
     roofs,
     speculation,
@@ -29,6 +30,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     **money.EXPLANATIONS,
     **speculation.EXPLANATIONS,
     **roofs.EXPLANATIONS,
+    **reading.EXPLANATIONS,
 }
 
 __all__ = ["EXPLANATIONS", "Explanation", "bands", "bounds"]

@@ -21,7 +21,7 @@ DECODE, PROMPT = "", "prompt"
 PHASES: Mapping[str, str] = {
     **dict.fromkeys(
         ("step_time", "throughput", "throughput_per_chip", "usd_per_million_tokens",
-         "usd_per_million_output_tokens", "tokens_per_joule", "mbu", "mfu"),
+         "usd_per_million_output_tokens", "tokens_per_joule", "mbu", "mfu", "user_rate"),
         DECODE,
     ),
     **dict.fromkeys(

@@ -26,7 +26,7 @@ BOUNDS: Mapping[str, str] = {
     ),
     **dict.fromkeys(
         ("throughput", "throughput_per_chip", "tokens_per_joule", "prompt_token_rate", "mbu",
-         "mfu", "largest_chunk"),
+         "mfu", "largest_chunk", "user_rate"),
         MOST,
     ),
 }  # fmt: skip

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from calc import decode, host, prefill
+from calc import decode, host, prefill, roofline
 from calc.explain.entry import (
     BOOK,
     Explanation,
     active,
     attention_sequence,
+    bandwidth,
     batch,
     kv_sequence,
+    linear_rate,
+    rate,
     weight_bytes,
 )
 from calc.explain.expression import Expression, Number, Symbol, total
@@ -57,6 +61,30 @@ def _prompt_cache(s: Scenario) -> Expression:
     return _over_operators(prefill.by_operator(s), cache=True)
 
 
+def _token_flops(s: Scenario) -> Expression:
+    if s.host_share:
+        words = marked("chip time of one token's FLOPs, those on the host included")
+        return Symbol(r"t_F", roofline.token_flops_time(s), "s", words)
+    return Number(2) * active(s) / linear_rate(s)
+
+
+def _ceiling(s: Scenario) -> Expression:
+    useful = Number(2) * active(s) / rate(s)
+    return useful / (_token_flops(s) + kv_sequence(s) / bandwidth(s))
+
+
+def _overtakes(s: Scenario) -> Expression:
+    """By the cache of a token where every token has the same, else as it is found."""
+    there = roofline.kv_overtakes(s)
+    each = s.model.kv_bytes_per_token(s.kv_format)
+    read = float(s.model.kv_bytes_read(there, s.kv_format)) if math.isfinite(there) else math.nan
+    if s.host_share or not math.isclose(read, there * each, rel_tol=1e-9):
+        words = marked("context at which the KV read takes as long as the FLOPs")
+        return Symbol(r"S^*", there, "tokens", words)
+    one = Symbol(r"\kappa", each, "byte/token", marked("cache of one token over all layers"))
+    return Number(2) * active(s) * bandwidth(s) / (linear_rate(s) * one)
+
+
 EXPLANATIONS: Mapping[str, Explanation] = {
     "weight_intensity": Explanation(
         marked("Linear intensity"), r"I_\mathrm{lin}", "FLOP/byte", f"F3.13; {BOOK}, part 1",
@@ -86,5 +114,19 @@ EXPLANATIONS: Mapping[str, Explanation] = {
             "Scores and values under the causal mask for each byte of the prompt's cache. With MHA "
             "in 16 bit it is half the prompt's length."
         ), _prompt_cache,
+    ),
+    "mfu_ceiling": Explanation(
+        marked("MFU at most"), r"\mathrm{MFU}_\infty", "share", f"F4.4; {BOOK}, part 7",
+        marked(
+            "Every sequence reads its own cache, so the MFU of decoding has a limit that no batch "
+            "passes. A longer context lowers it."
+        ), _ceiling, marked("MFU at most at this context"),
+    ),
+    "kv_overtakes": Explanation(
+        marked("KV read passes FLOPs"), r"S^*", "tokens", f"F4.5; {BOOK}, part 7",
+        marked(
+            "From this context on reading a sequence's cache takes longer than its FLOPs, whatever "
+            "the batch."
+        ), _overtakes, marked("Context at which the KV read passes the FLOPs"),
     ),
 }  # fmt: skip

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calc.words import marked, say
 from pages.ui.charts import kit
-from pages.ui.cost import figures, tables, words
+from pages.ui.cost import figures, reader, tables, words
 from pages.ui.cost.view import METRICS, CostView
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
@@ -67,7 +67,12 @@ PAGE = Page(
     view=CostView,
     groups=(*groups.COMMON, groups.PREFILL),
     unfolded=(groups.PRICE,),
-    parts={"head": head, "charts": charts, "measures": measures},
+    parts={"head": head, "charts": charts},
+    tabs={marked("Measures"): measures, marked("What a reader notices"): reader.tab},
+    switches=(reader.HIDDEN,),
     metrics=METRICS,
-    exhibits=(Exhibit("cost", QUESTION, verdict, price),),
+    exhibits=(
+        Exhibit("cost", QUESTION, verdict, price),
+        Exhibit("reader", marked("What does a reader notice?"), reader.sentence, reader.speed),
+    ),
 )

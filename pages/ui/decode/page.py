@@ -10,7 +10,7 @@ from calc.aims import AIMS
 from calc.explain import EXPLANATIONS, bounds
 from calc.words import marked, say
 from pages.ui.charts import kit, rooflines, scrubber, sweeps
-from pages.ui.decode import levers, operator_figures, tables, words
+from pages.ui.decode import levers, operator_figures, tables, utilisation, words
 from pages.ui.decode import start as first
 from pages.ui.decode.view import MEASURED, METRICS, SCALE, SCALES, DecodeView, by_batch, by_context
 from pages.ui.frame import draw, groups, sidebar
@@ -150,6 +150,12 @@ EXHIBITS = (
     Exhibit("decode", QUESTION, verdict, step_time),
     Exhibit("frontier", marked("How does latency trade for throughput?"), trade, frontier),
     Exhibit("roofline", marked("What waits for memory, what for compute?"), bound_by, under_roofs),
+    Exhibit(
+        "utilisation",
+        marked("How much of the chip is used?"),
+        utilisation.sentence,
+        utilisation.shown,
+    ),
 )
 
 
@@ -194,7 +200,11 @@ PAGE = Page(
         "scale": scale,
         "details": details,
     },
-    tabs={marked("Levers"): pulled, marked("Roofline"): roofline},
+    tabs={
+        marked("Levers"): pulled,
+        marked("Roofline"): roofline,
+        marked("Utilisation"): utilisation.tab,
+    },
     controls="scale",
     last="layout",
     lead=marked("How fast, how many users, what cost: any LLM on any chip."),

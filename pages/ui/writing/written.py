@@ -72,6 +72,8 @@ _BY_ID: Mapping[str, Write] = {
     "best_length_here": _length,
     "best_length_free": _length,
     "servers_ratio": text.ratio,
+    "input_tokens_by_time": text.significant,
+    "input_tokens_by_cost": text.significant,
     "hbm_limit": text.ways,
     "compute_limit": text.ways,
 }
