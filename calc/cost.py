@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import known, purchase
+from calc import decode, known, purchase
 from calc.chip import Chip
 from calc.decode import StepTime
 from calc.formats import NumberFormat
@@ -99,6 +99,36 @@ def per_million(price: float, tokens_per_second: ArrayLike) -> Array:
 def per_million_tokens(scenario: Scenario, step: StepTime) -> Array:
     """Price of a million generated tokens [USD]; nan without a price."""
     return per_million(price(scenario), step.throughput_per_chip)
+
+
+def batch_saving(scenario: Scenario, longest: float) -> float:
+    """Price of a token decoded alone over that in the largest batch within a time per token.
+
+    The price of the chips cancels. 1 where no larger batch is within it, nan where times are
+    unknown.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its batch does not matter; nor does whether memory holds the batch that is found.
+    longest : float
+        Longest decode step [s].
+
+    References
+    ----------
+    F8.12.
+    """
+    low, high = 1.0, 65536.0
+    alone = decode.step_time(scenario, batch=1.0).total
+    for _ in range(2):
+        batch = np.unique(np.round(np.geomspace(low, high, 300)))
+        within = decode.step_time(scenario, batch=batch).total <= longest
+        if not within[0]:
+            return math.nan if math.isnan(float(alone)) else 1.0
+        last = int(np.flatnonzero(within)[-1])
+        low, high = batch[last], batch[min(last + 1, len(batch) - 1)]
+    largest = decode.step_time(scenario, batch=low)
+    return float(alone * low / largest.total)
 
 
 def per_million_input_tokens(scenario: Scenario, prompts_per_second: float) -> float:

@@ -12,7 +12,7 @@ from pages.ui.charts import kit
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
-from pages.ui.writing import fit, layout, text, written
+from pages.ui.writing import fit, layout, printed, text, written
 from pages.ui.writing import tables as shared
 
 QUESTION = marked("Does it fit, and on how many?")
@@ -62,7 +62,8 @@ def topologies(view: CapacityView) -> None:
         prompt=text.tokens(view.scenario.prompt),
         output=text.count(view.scenario.output),
     )
-    st.caption(text.sentences(filled, *tables.basis(view.scenario)))
+    other = printed.slices(view.scenario, [one for pair in view.topologies for one in pair])
+    st.caption(text.sentences(filled, *tables.basis(view.scenario), other))
 
 
 def every_chip(view: CapacityView) -> None:

@@ -10,7 +10,7 @@ from pages.ui.cost import figures, reader, tables, words
 from pages.ui.cost.view import METRICS, CostView
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.writing import published, text
+from pages.ui.writing import printed, published, text
 
 QUESTION = marked("What does a million tokens cost?")
 
@@ -53,9 +53,12 @@ def measures(view: CostView) -> None:
     st.markdown(tables.measures(view.scenario, view.step, view.reading))
     st.markdown(tables.prices(view.scenario))
     st.caption(
-        say(
-            "Every chip is taken as busy all the time. Prices of different chips were printed at "
-            "different times and on different terms: type your own price in the sidebar."
+        text.sentences(
+            say(
+                "Every chip is taken as busy all the time. Prices of different chips were printed "
+                "at different times and on different terms: type your own price in the sidebar."
+            ),
+            printed.cheaper(view.scenario),
         )
     )
 

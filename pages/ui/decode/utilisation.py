@@ -13,7 +13,7 @@ from calc.words import marked, say
 from pages.ui.charts import kit, lines
 from pages.ui.decode.view import DecodeView
 from pages.ui.frame.page import Shown
-from pages.ui.writing import palette, tables, text
+from pages.ui.writing import palette, printed, tables, text
 
 # Beside the scenario's own.
 _CONTEXTS = (2048, 8192, 32768)
@@ -29,9 +29,13 @@ def tab(view: DecodeView) -> None:
             st.markdown(sentence(view))
             st.table(_contexts(view.scenario), hide_index=True)
             st.caption(
-                say(
-                    "MFU at most is of published figures and of any batch: a larger batch shares "
-                    "the weights, not the cache. Attention FLOPs are left out of MFU by convention."
+                text.sentences(
+                    say(
+                        "MFU at most is of published figures and of any batch: a larger batch "
+                        "shares the weights, not the cache. Attention FLOPs are left out of MFU by "
+                        "convention."
+                    ),
+                    printed.kv_overtakes(view.scenario),
                 )
             )
 

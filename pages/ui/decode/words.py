@@ -9,7 +9,7 @@ from dataclasses import replace
 from calc import Scenario, decode, known
 from calc.measured import Row
 from calc.words import marked, say
-from pages.ui.writing import fit, layout, published, text, written
+from pages.ui.writing import fit, layout, printed, published, text, written
 
 _SPENT_ON = {
     "kv_read": marked("reading the KV cache"),
@@ -118,7 +118,7 @@ def caveats(scenario: Scenario, step: decode.StepTime) -> list[str]:
                 read=text.si(float(step.kv_read), "s"),
             )
         )
-    return found
+    return [*found, *filter(None, [printed.int4_step(s, step)])]
 
 
 def measured(rows: Sequence[Row]) -> str:

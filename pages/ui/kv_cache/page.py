@@ -24,7 +24,7 @@ from pages.ui.kv_cache.view import (
     KvCacheView,
     by_context,
 )
-from pages.ui.writing import explained, fit, layout, text
+from pages.ui.writing import explained, fit, layout, printed, text
 from presets import formats, models
 
 QUESTION = marked("How large is the KV cache?")
@@ -40,7 +40,7 @@ def verdict(view: KvCacheView) -> str:
 
 def head(view: KvCacheView) -> None:
     """The answer, what to know beside it, and its figures."""
-    draw.head(verdict(view), [layout.cache_copies(view.scenario)])
+    draw.head(verdict(view), [layout.cache_copies(view.scenario), printed.cache(view.scenario)])
     draw.metrics(METRICS, view)
 
 

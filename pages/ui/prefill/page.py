@@ -10,7 +10,7 @@ from pages.ui.frame import draw, groups
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
 from pages.ui.prefill import answer, figures, ring, tables, words
 from pages.ui.prefill.view import METRICS, PrefillView
-from pages.ui.writing import fit, published, text
+from pages.ui.writing import fit, printed, published, text
 
 QUESTION = marked("How long until the first token?")
 
@@ -84,6 +84,9 @@ def separate(view: PrefillView) -> None:
             "while the next ones are computed."
         )
     )
+    said = printed.servers(view.scenario, view.step, view.servers_ratio)
+    if said:
+        st.caption(said)
 
 
 def roofline(view: PrefillView) -> None:
