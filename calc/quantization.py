@@ -216,6 +216,19 @@ def dequantize(codes: Codes, grid: Grid) -> Array:
     return np.asarray(grid.spread(grid.scale, codes.shape) * steps)
 
 
+def beyond(value: ArrayLike, low: float, high: float, bits: int) -> Quantized:
+    """Values quantized on a grid that was calibrated for others, from `low` to `high` (F9.1).
+
+    >>> clipped = beyond(5.0, -1.0, 1.0, 8)
+    >>> round(clipped.reconstructed.item(), 3), round(clipped.max_error, 3)
+    (0.996, 4.004)
+    """
+    grid = calibrate([low, high], bits)
+    tensor = _tensor(value)
+    codes = quantize(tensor, grid)
+    return Quantized(tensor, grid, codes, dequantize(codes, grid))
+
+
 @dataclass(frozen=True)
 class Quantized:
     """A tensor, its codes, and what comes back; all of shape (rows, columns) but the grid."""
@@ -256,12 +269,12 @@ class Quantized:
     @property
     def sqnr(self) -> float:
         """Mean square of the values over that of the errors [dB]; infinite without error."""
-        return _decibel(float(np.square(self.values).mean()), self.mean_square_error)
+        return decibel(float(np.square(self.values).mean()), self.mean_square_error)
 
     @property
     def uniform_sqnr(self) -> float:
         """Mean square of the values over `uniform_noise` [dB]."""
-        return _decibel(float(np.square(self.values).mean()), self.uniform_noise)
+        return decibel(float(np.square(self.values).mean()), self.uniform_noise)
 
     @property
     def values_per_scale(self) -> float:
@@ -376,7 +389,8 @@ def _tensor(values: ArrayLike) -> Array:
     return tensor
 
 
-def _decibel(signal: float, noise: float) -> float:
+def decibel(signal: float, noise: float) -> float:
+    """A mean square over that of an error [dB]; infinite without error."""
     if noise == 0:
         return math.inf
     return 10 * math.log10(signal / noise) if signal else -math.inf

@@ -71,6 +71,7 @@ UNITS = (
     marked("byte/token"),
     marked("chips"),
     marked("clients"),
+    marked("codes"),
     marked("columns"),
     marked("copies"),
     marked("elements"),

@@ -10,7 +10,7 @@ from pages.ui.charts import frontiers, kit
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
-from pages.ui.quantization import affine, figures, tables, words
+from pages.ui.quantization import affine, beyond, figures, outliers, tables, words
 from pages.ui.quantization.view import TO, QuantizationView, offered
 from pages.ui.writing import fit, text, written
 
@@ -116,11 +116,21 @@ PAGE = Page(
         marked("What moves"): moves,
         marked("Affine quantization"): rounding,
         marked("Bits of every format"): bits,
+        marked("Outside the range"): beyond.tab,
+        marked("Outlier channels"): outliers.tab,
     },
-    switches=tuple(
-        Switch(TO[switch], _SHORT[switch], "", ("", *offered(switch)))
-        for switch in precision.SWITCHES
+    switches=(
+        *(
+            Switch(TO[switch], _SHORT[switch], "", ("", *offered(switch)))
+            for switch in precision.SWITCHES
+        ),
+        *beyond.SWITCHES,
+        *outliers.SWITCHES,
     ),
     explained=tables.EXPLAINED,
-    exhibits=(Exhibit("quantization", QUESTION, verdict, together),),
+    exhibits=(
+        Exhibit("quantization", QUESTION, verdict, together),
+        Exhibit("quantization-range", beyond.QUESTION, beyond.sentence, beyond.chart),
+        Exhibit("quantization-outliers", outliers.QUESTION, outliers.sentence, outliers.chart),
+    ),
 )
