@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calc import memory
+from calc import known, memory
 from calc.words import marked, say
 from pages.ui.capacity import engine, figures, packing, tables, words
 from pages.ui.capacity.view import METRICS, CapacityView
 from pages.ui.charts import kit
-from pages.ui.frame import draw, groups
+from pages.ui.frame import draw, groups, link
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.frame.switches import Switch
-from pages.ui.writing import fit, layout, printed, text, written
+from pages.ui.writing import checklist, fit, layout, printed, text, written
 from pages.ui.writing import tables as shared
 
 QUESTION = marked("Does it fit, and on how many?")
@@ -82,6 +82,14 @@ def replicas(view: CapacityView) -> None:
     packing.section(view.scenario)
 
 
+def before_launch(view: CapacityView) -> None:
+    """What has to be fixed before it is launched, with what the scenario fixes."""
+    # What is not published stays a blank, as in a report.
+    s = known.stated(view.scenario)
+    st.markdown(checklist.table(s, link.widget_values()))
+    st.caption(say("Report has the same list, with blanks to fill."))
+
+
 def room(view: CapacityView) -> str:
     """What the memory holds."""
     return text.sentences(
@@ -112,6 +120,7 @@ PAGE = Page(
         marked("Every chip"): every_chip,
         marked("Engine's view"): engines_view,
         marked("Replica packing"): replicas,
+        marked("Before launch"): before_launch,
     },
     metrics=METRICS,
     exhibits=(Exhibit("capacity", QUESTION, room, by_context),),

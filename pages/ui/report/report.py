@@ -25,8 +25,7 @@ from pages.ui.charts import kit
 from pages.ui.frame.page import Page, View
 from pages.ui.frame.presentation import SETTINGS
 from pages.ui.frame.section import Section, settings
-from pages.ui.report import checklist
-from pages.ui.writing import palette, published, tables, written
+from pages.ui.writing import checklist, palette, published, tables, written
 
 HERE = Path(__file__).parent
 # Pages with what they show.

@@ -9,7 +9,7 @@ from calc import Scenario, cost, decode, prefill
 from calc.layout import Layout
 from calc.words import say
 from pages.ui.frame.section import Item
-from pages.ui.writing import text
+from pages.ui.writing import tables, text
 
 
 def filled(s: Scenario, values: Mapping[str, Any]) -> list[Item]:
@@ -50,7 +50,7 @@ def filled(s: Scenario, values: Mapping[str, Any]) -> list[Item]:
         ),
         Item(
             say("Distribution of input and output lengths and of concurrency"),
-            "",
+            text.plain(tables.asked(values, s.tpot_target)),
             (say("distribution of prompts"), say("distribution of outputs"), say("concurrency")),
         ),
         Item(
@@ -74,3 +74,12 @@ def _layout(s: Scenario) -> str:
         return say("fully sharded over {n:,} chips", n=s.n_chips)
     chosen = Layout.of(s)
     return f"TP {int(chosen.tp)}, DP {int(chosen.dp)}, EP {int(chosen.ep)}, PP {int(chosen.pp)}"
+
+
+def table(s: Scenario, values: Mapping[str, Any]) -> str:
+    """All items on a page: what is known, and what is left to write down."""
+    rows = [
+        [f"{number}. {item.title}", item.known, text.clauses(item.blanks)]
+        for number, item in enumerate(filled(s, values), 1)
+    ]
+    return tables.markdown([say("To fix"), say("Fixed here"), say("Still open")], rows)
