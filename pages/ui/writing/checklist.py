@@ -59,7 +59,7 @@ def filled(s: Scenario, values: Mapping[str, Any]) -> list[Item]:
                 "{usd} per million output tokens", ttft=text.si(first, "s"),
                 tpot=text.si(float(step.total), "s"), rate=text.rate(float(step.throughput)),
                 usd=text.plain(text.usd(float(cost.per_million_tokens(s, step))))),
-            (say("limits of TTFT and TPOT"), say("measured P95 and P99"), say("goodput")),
+            (say("measured P95 and P99"), say("goodput")),
         ),
         Item(
             say("Regression set for quality, fault injection, rollback"),
