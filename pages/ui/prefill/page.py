@@ -81,9 +81,7 @@ def separate(view: PrefillView) -> None:
         say(
             "A decode replica finishes batch ÷ output requests each step; prefill replicas of "
             "the same chips must read as many prompts. Streaming sends the cache of each layer "
-            "while the next ones are computed. Austin et al. 2025 print 3 : 1 for Llama 3 70B on "
-            "16 TPU v5e: the prompt time with batch 32, and the step of batch 43. At one batch of "
-            "43 theirs is 4 : 1 (F8.8)."
+            "while the next ones are computed."
         )
     )
     said = printed.servers(view.scenario, view.step, view.servers_ratio)
