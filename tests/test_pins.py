@@ -139,3 +139,4 @@ def test_pins_are_renamed_moved_opened_and_removed() -> None:
 def test_six_are_enough() -> None:
     at = compared(*(Pin(f"p{i}", f"b={i + 1}") for i in range(6)))
     assert len(at.dataframe[0].value.columns) == 8
+    assert at.button(key="pin-add").disabled

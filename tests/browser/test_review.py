@@ -14,7 +14,6 @@ from browser.steps import (
     expect_charts,
     expect_metric,
     expect_no_overflow,
-    go,
     no_exception,
     query,
     violations,
@@ -41,6 +40,7 @@ def click_now(tab: Page) -> str:
         " const a = gd._fullLayout, [d] = gd._fullData;"
         " const other = gd._fullData.find(({ name }) => name === 'Eight');"
         " if (d.x[i] === other.x[i]) return null;"
+        " gd.scrollIntoView({ block: 'nearest' });"
         " const b = gd.getBoundingClientRect(); return [b.left + a.xaxis._offset"
         " + a.xaxis.d2p(d.x[i]), b.top + a.yaxis._offset + a.yaxis.d2p(d.y[i]), d.text[i]]; }"
     ).json_value()
@@ -54,15 +54,15 @@ def click_now(tab: Page) -> str:
 def test_a_scenario_is_pinned_and_compared(tab: Page, app: str) -> None:
     visit(tab, f"{app}/?n=8")
     tab.get_by_role("button", name="Pin", exact=False).first.click()
-    tab.get_by_label("Name", exact=True).fill("Eight")
-    tab.get_by_label("Name", exact=True).press("Enter")
-    tab.get_by_role("button", name="Pin this scenario").click()
     expect(tab).to_have_url(re.compile("pins="))
     tab.wait_for_selector(IDLE)
-    assert query(tab)["pins"] == ['[["Eight","n=8"]]']
-    tab.keyboard.press("Escape")
-    go(tab, "Compare")
+    assert query(tab)["pins"] == ['[["Llama 3 70B, TPU v5e, 8 chips","n=8"]]']
+    tab.get_by_role("link", name="Compare 1 pin").click()
     expect(tab.get_by_role("heading", level=1)).to_have_text("Which is better, and why?")
+    named = tab.locator(".st-key-pin-name-0 input")
+    named.fill("Eight")
+    named.press("Enter")
+    expect(tab).to_have_url(re.compile("Eight"))
     slider = tab.get_by_test_id("stSidebar").get_by_role("slider", name="Chips")
     slider.focus()
     slider.press("ArrowRight")

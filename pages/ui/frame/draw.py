@@ -62,7 +62,9 @@ def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> No
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
         st.title(say(shown.question), anchor=False, width="content")
-        with st.container(horizontal=True, width="content", key="beside-title"):
+        with st.container(
+            horizontal=True, width="content", vertical_alignment="center", key="beside-title"
+        ):
             for control in beside:
                 control()
     st.caption(tables.summary(view.scenario, view.load))

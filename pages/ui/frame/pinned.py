@@ -15,13 +15,13 @@ from calc.pins import Pin
 from calc.words import inside, marked, say
 from pages.ui.frame import sidebar
 from pages.ui.frame.link import PRESETS, has_room, of_pin, widget_values
+from pages.ui.frame.page import ROOT
 from pages.ui.frame.presentation import FIELDS, SETTINGS, VIEWING
 from pages.ui.writing import text
 
 KEY = "pins"
 # Which contender differences are taken from, by name.
 BASELINE = "compare-baseline"
-_NAME = "pin-name"
 # A name that was typed and for which the link has no room, by the pin's place.
 _UNTAKEN = "_pin-untaken"
 # Without these keys a pin is none.
@@ -80,24 +80,22 @@ def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
 
 
 def control() -> None:
-    """Pin the sidebar's scenario under a name."""
-    with st.popover(
-        say("Pin"), icon=":material/keep:", key="pin-open", on_change="rerun"
-    ) as popover:
-        if not popover.open:
-            return
-        full = len(given()) >= pins.MOST
-        st.text_input(
-            say("Name"),
-            key=_NAME,
-            max_chars=pins.LONGEST_NAME,
-            placeholder=suggestion(),
-            disabled=full,
-        )
-        st.button(say("Pin this scenario"), key="pin-add", on_click=_add, disabled=full)
-        if full:
-            st.caption(say("{most} scenarios are pinned: remove one first.", most=pins.MOST))
-        st.caption(say("Pins travel in the link and stand side by side on Compare."))
+    """Pin the sidebar's scenario with one click, and the way to where the pins stand."""
+    number = len(given())
+    full = number >= pins.MOST
+    st.button(
+        say("Pin"),
+        icon=":material/keep:",
+        key="pin-add",
+        on_click=add,
+        disabled=full,
+        help=say("{most} scenarios are pinned: remove one first.", most=pins.MOST)
+        if full
+        else say("Pins travel in the link and stand side by side on Compare. Each is named there."),
+    )
+    if number:
+        label = text.plural(number, marked("Compare {n} pin"), marked("Compare {n} pins"))
+        st.page_link(ROOT / "pages" / "compare.py", label=label, width="content")
 
 
 def suggestion() -> str:
@@ -154,21 +152,10 @@ def add(name: str = "", **other: Any) -> None:
 
     `other` are values, by name, in which the pinned scenario is another.
     """
-    _pin(name, **other)
-
-
-def _pin(name: str, **other: Any) -> bool:
-    """Whether there was room for it."""
     now = given()
-    if len(now) >= pins.MOST:
-        return False
-    fit = pins.fitting(name or suggestion(), now)
-    return _write([*now, Pin(fit, _query(**other))])
-
-
-def _add() -> None:
-    if _pin(st.session_state.get(_NAME, "")):
-        st.session_state[_NAME] = ""
+    if len(now) < pins.MOST:
+        fit = pins.fitting(name or suggestion(), now)
+        _write([*now, Pin(fit, _query(**other))])
 
 
 def _query(**other: Any) -> str:
