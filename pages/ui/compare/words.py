@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from calc import calibration, compare, decode, known, link
+from calc import calibration, compare, decode, known
 from calc.compare import Point
 from calc.explain import EXPLANATIONS
 from calc.fields import Quantity
 from calc.words import inside, say
+from pages.ui.frame import section
 from pages.ui.frame.pinned import Contender
 from pages.ui.frame.presentation import SETTINGS
 from pages.ui.writing import palette, text, written
@@ -38,8 +39,8 @@ def settings(contenders: Sequence[Contender]) -> dict[str, list[str]]:
     for one in contenders:
         columns[one.name] = [
             f"{one.values[field.name]:,.12g}"
-            if isinstance(field, Quantity)
-            else link.dump_value(field, one.values[field.name])
+            if isinstance(field, Quantity) and one.values[field.name]
+            else section.setting(field, one.values[field.name])
             for field in fields
         ]
     return columns
@@ -118,6 +119,21 @@ def verdict(
         if bounds
         else "",
         say("**Does not fit**: {names}.", names=text.listed(misfits)) if misfits else "",
+        _fidelities(contenders),
+    )
+
+
+def _fidelities(contenders: Sequence[Contender]) -> str:
+    """That contenders are not of one fidelity, where they are not."""
+    by_fidelity: dict[str, list[str]] = {}
+    for i, one in enumerate(contenders):
+        by_fidelity.setdefault(one.scenario.fidelity, []).append(_name(contenders, i))
+    if len(by_fidelity) == 1:
+        return ""
+    each = [f"{fidelity}: {text.listed(names)}" for fidelity, names in by_fidelity.items()]
+    return say(
+        "**Fidelity differs**, and with it part of every difference ({each}).",
+        each=text.clauses(each),
     )
 
 

@@ -36,6 +36,22 @@ function nameDrawer(label) {
   }
 }
 
+// The pages that the navigation has no room for: Streamlit counts them in English. React keeps its
+// text nodes, so their words are changed and not the nodes.
+function nameMore(message) {
+  for (const menu of document.querySelectorAll("[data-testid=stTopNavSection]")) {
+    const walker = document.createTreeWalker(menu, NodeFilter.SHOW_TEXT);
+    const nodes = [];
+    while (walker.nextNode()) if (/\d|more/.test(walker.currentNode.nodeValue)) nodes.push(walker.currentNode);
+    const number = nodes[0]?.nodeValue.match(/\d+/)?.[0];
+    if (!number) continue;
+    const words = message.replace("{n}", number);
+    if (nodes[0].nodeValue !== words && nodes.map((node) => node.nodeValue).join("") !== words) {
+      nodes.forEach((node, i) => { node.nodeValue = i ? "" : words; });
+    }
+  }
+}
+
 // Formulas and files that are larger than their place scroll: keys must reach them.
 function reachScrolled() {
   for (const shown of document.querySelectorAll(":is(.katex-display, pre):not([tabindex])")) {
@@ -93,8 +109,10 @@ export default function ({ parentElement, data }) {
   query(".ledger-skips")?.remove();
   app.prepend(skips(data));
   nameDrawer(data.drawer);
+  nameMore(data.more);
   const watch = setInterval(() => {
     nameDrawer(data.drawer);
+    nameMore(data.more);
     reachScrolled();
     nameDropzones();
   }, 700);

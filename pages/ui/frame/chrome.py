@@ -41,6 +41,7 @@ def ways() -> None:
             "toAnswer": say("To the answer"),
             "toPages": say("To the pages"),
             "drawer": say("Pages and settings"),
+            "more": say("{n} more", n="{n}"),
         },
         height=1,
     )

@@ -69,15 +69,20 @@ _OF_NOTHING = {
 }
 
 
+def setting(field: Field, value: object) -> str:
+    """A value as links have it, or what its absence and a 0 that is no number stand for."""
+    if value == 0 and field.name in _OF_NOTHING:
+        return say(_OF_NOTHING[field.name])
+    nothing = say("none") if isinstance(field, Listed) else say("by the table")
+    return link.dump_value(field, value) or nothing
+
+
 def settings(fields: Sequence[Field], values: Mapping[str, object]) -> Table:
     """Fields with their values as links have them, in bold where they are not the default."""
     head = [say("Setting"), say("Value"), say("Unit"), say("In links")]
     rows = []
     for one in fields:
-        nothing = say("none") if isinstance(one, Listed) else say("by the table")
-        value = link.dump_value(one, values[one.name]) or nothing
-        if values[one.name] == 0 and one.name in _OF_NOTHING:
-            value = say(_OF_NOTHING[one.name])
+        value = setting(one, values[one.name])
         written = f"**{text.plain(value)}**" if values[one.name] != one.absent else value
         unit = say(one.unit) if isinstance(one, Quantity) else ""
         rows.append([text.plain(say(one.label)), written, text.plain(unit), f"`{one.key}`"])

@@ -10,7 +10,7 @@ import streamlit as st
 
 from calc import Scenario, serving
 from calc.serving import Shift, hours
-from calc.serving.hours import Bill, Part
+from calc.serving.hours import Part
 from calc.words import marked, say
 from pages.ui.charts import kit
 from pages.ui.frame.page import Shown
@@ -192,19 +192,21 @@ def tab(scenario: Scenario, simulated: Simulated, shown: Outcome) -> None:
 def _beside(scenario: Scenario, simulated: Simulated, shown: Outcome) -> dict[str, list[str]]:
     """This fleet and one whose replicas all serve all the time."""
     fixed = _fixed(scenario, simulated)
-    fleets: dict[str, tuple[Outcome, Bill]] = {
-        say("this fleet"): (shown, hours.bill(shown.run)),
-        say("all replicas, without failures"): (fixed, hours.bill(fixed.run)),
+    # Paid for as long as this fleet is, as the sentence above has it.
+    paid = hours.bill(shown.run)
+    fleets: dict[str, tuple[Outcome, float, float]] = {
+        say("this fleet"): (shown, paid.replica_hours, paid.usd),
+        say("all replicas, without failures"): (fixed, paid.fixed_hours, paid.fixed_usd),
     }
     rows = list(fleets.values())
     return {
         say("Fleet"): list(fleets),
-        say("Replica-hours"): [text.significant(bill.replica_hours) for _, bill in rows],
-        say("Price"): [_usd(bill.usd) for _, bill in rows],
-        say("Good"): [text.percent(one.figures.good_share) for one, _ in rows],
-        say("p50 TTFT"): [seconds(one.figures.ttft.percentiles[50]) for one, _ in rows],
-        say("p99 TTFT"): [seconds(one.figures.ttft.percentiles[99]) for one, _ in rows],
-        say("Lost"): [f"{one.figures.lost:,}" for one, _ in rows],
+        say("Replica-hours"): [text.significant(of) for _, of, _ in rows],
+        say("Price"): [_usd(usd) for _, _, usd in rows],
+        say("Good"): [text.percent(one.figures.good_share) for one, *_ in rows],
+        say("p50 TTFT"): [seconds(one.figures.ttft.percentiles[50]) for one, *_ in rows],
+        say("p99 TTFT"): [seconds(one.figures.ttft.percentiles[99]) for one, *_ in rows],
+        say("Lost"): [f"{one.figures.lost:,}" for one, *_ in rows],
     }
 
 

@@ -75,7 +75,13 @@ def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> s
         )
         if n
     ]
-    return text.sentences(sentence, least, other, *lost)
+    run = shown.run
+    on = say(
+        "It runs on {replicas}, {chips} in all.",
+        replicas=_replicas(len(run.memory) + run.readers),
+        chips=text.plural(run.chips, marked("{n} chip"), marked("{n} chips")),
+    )
+    return text.sentences(sentence, least, on, other, *lost)
 
 
 def pools(run: Run) -> list[str]:

@@ -10,7 +10,7 @@ from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
 from pages.ui.sharding import bubble, figures, gathering, tables, words
 from pages.ui.sharding.view import METRICS, ShardingView
-from pages.ui.writing import better_layout, text
+from pages.ui.writing import better_layout, fit, text
 
 QUESTION = marked("How wide may it be sharded?")
 
@@ -22,7 +22,7 @@ def verdict(view: ShardingView) -> str:
 
 def head(view: ShardingView) -> None:
     """The answer, what to know beside it, and its figures."""
-    draw.head(verdict(view), words.caveats(view.scenario))
+    draw.head(verdict(view), words.caveats(view.scenario), fit.misfit(view.scenario))
     draw.metrics(METRICS, view)
 
 
