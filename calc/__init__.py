@@ -64,6 +64,7 @@ from calc import (
     sparse_attention,
     speculative,
     state_space,
+    techniques,
     variants,
 )
 from calc.chip import Chip, Price
@@ -119,5 +120,6 @@ __all__ = [
     "sparse_attention",
     "speculative",
     "state_space",
+    "techniques",
     "variants",
 ]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from calc import memory
 from calc.aims import Aim, Outcome, outcome
@@ -204,7 +204,10 @@ def pull_all(scenario: Scenario, formats: Formats) -> list[Lever]:
     return levers
 
 
-def ranked(levers: Iterable[Lever], aim: Aim) -> list[Lever]:
+L = TypeVar("L", bound=Lever)
+
+
+def ranked(levers: Iterable[L], aim: Aim) -> list[L]:
     """Levers by what they gain for an aim, most first.
 
     Those after which the batch does not fit stand after those after which it does, then those whose

@@ -378,6 +378,45 @@ def chunked(scenario: Scenario, chunk: int | None = None) -> Chunked:
     return Chunked(steps, total, float(times.max()), reread_tokens(s.prompt - known, size))
 
 
+@dataclass(frozen=True)
+class Joined:
+    """A decode step that takes prompts along as fast as answers end [token, s].
+
+    `tokens` of prompts join each step; one with a chunk of `chunk` of them takes `taken`, and one
+    without any `plain`.
+    """
+
+    tokens: float
+    chunk: float
+    plain: float
+    taken: float
+
+    @property
+    def total(self) -> float:
+        """The step with all of them, each chunk adding the same [s]."""
+        return self.plain + (self.taken - self.plain) * self.tokens / self.chunk
+
+
+def joined_step(scenario: Scenario) -> Joined:
+    """The decode step of a replica that reads its own prompts and keeps its batch full.
+
+    .. math:: n = B (p - h) / g
+
+    A step ends one of `g` tokens for each of `B` sequences, so that in the mean `B / g` answers end
+    and as many prompts must be read.
+
+    References
+    ----------
+    F8.28.
+    """
+    s = scenario
+    new = max(s.prompt - float(block_hit(s)), 1.0)
+    tokens = s.batch / s.output * new
+    chunk = max(min(tokens, new), 1.0)
+    taken = chunked_step(s, chunk, before=max((s.prompt - chunk) / 2, 0.0))
+    return Joined(tokens, chunk, float(decode.step_time(s).total), float(taken.total))
+
+
 def reread_tokens(prompt: int, chunk: int) -> float:
     """Cached tokens that later chunks read again [token] (F5.3).
 

@@ -7,13 +7,12 @@ each verification, `cost_ratio` the time of one draft step over that of one targ
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import decode, memory
+from calc import decode, memory, spans
 from calc.errors import LedgerError
 from calc.scenario import Scenario
 from calc.words import say
@@ -320,11 +319,6 @@ def tree_speedup(
     return tokens, nodes, float(tokens * plain.total / (drafting + verify.total))
 
 
-# Batches among which it is looked where drafting pays: those that a link can ask for.
-MOST_BATCH = 65536
-_TRIED = 65
-
-
 def paying_batches(
     scenario: Scenario,
     acceptance: ArrayLike | None = None,
@@ -348,14 +342,9 @@ def paying_batches(
         Of the largest batches without a gap; with a mixture of experts smaller ones may pay too,
         and some between lose. 0 where no batch up to 65,536 pays; nan where times are unknown.
 
-    Notes
-    -----
-    Found between the batches of a geometric row, which is made finer around both ends: a gap of
-    fewer than 19 % within which drafting does not pay is passed over.
-
     References
     ----------
-    F7.4.
+    F7.4; looked for as in `spans.largest`.
     """
     given = (scenario.acceptance if acceptance is None else acceptance,
              scenario.n_draft if n_draft is None else n_draft)  # fmt: skip
@@ -369,35 +358,10 @@ def paying_batches(
         draft = draft_time(scenario, batch) if ratio is None else ratio * plain
         return np.where(np.isnan(plain), False, drafted * draft + verify <= tokens * plain)
 
-    tried = np.unique(np.round(np.geomspace(1, MOST_BATCH, _TRIED)))
-    found = pays(tried)
-    tail = tried.size - 1 - np.argmax(found[:, ::-1], axis=-1)
-    places = np.arange(tried.size)
-    lost = np.where(~found & (places < tail[:, np.newaxis]), places, -1)
-    some = found.any(axis=-1)
-    lead = np.where(some, lost.max(axis=-1) + 1, 0)
-    first = _edge(tried, lead, -1, pays)
-    last = _edge(tried, tail, 1, pays)
-    unknown = np.isnan(float(decode.step_time(scenario).total))
-    nowhere = np.nan if unknown else 0.0
-    return np.where(some, first, nowhere), np.where(some, last, nowhere)
-
-
-def _edge(
-    tried: Array, at: NDArray[np.int64], side: int, pays: Callable[[Array], NDArray[np.bool_]]
-) -> Array:
-    """The outermost batch that pays, of each row, between one tried and its neighbour to a side."""
-    inside = tried[at]
-    outside = tried[np.clip(at + side, 0, tried.size - 1)]
-    for _ in range(math.ceil(math.log(MOST_BATCH, _TRIED - 1))):
-        between = np.round(np.linspace(inside, outside, _TRIED, axis=-1))
-        found = pays(between)
-        # The first of each row is known to pay; the last is known not to, or is the same batch.
-        last = np.where(found.all(axis=-1), _TRIED - 1, np.argmin(found, axis=-1) - 1)
-        rows = np.arange(inside.size)
-        inside = between[rows, last]
-        outside = between[rows, np.minimum(last + 1, _TRIED - 1)]
-    return np.asarray(inside)
+    first, last = spans.largest(pays)
+    if np.isnan(float(decode.step_time(scenario).total)):
+        return np.full_like(first, np.nan), np.full_like(last, np.nan)
+    return first, last
 
 
 # A verification within this of a plain step counts as free.

@@ -46,6 +46,7 @@ def computed(s: Scenario) -> dict[str, float]:
         "prefill_flops": float(prefill.flops(s.model, s.prompt, prefill.block_hit(s))),
         "free_tokens": prefill.free_tokens(s),
         "servers_ratio": prefill.servers_ratio(1 / rate, s.batch, float(step.total), s.output),
+        "joined_step": prefill.joined_step(s).total,
         "block_hit": float(prefill.block_hit(s)),
         "transfer_time": prefill.transfer_time(s),
         "usd_per_million_input_tokens": cost.per_million_input_tokens(s, rate),

@@ -18,7 +18,8 @@ from scenarios import scenario
 
 from calc import Scenario, drafts, speculative
 from calc.drafts import KINDS
-from calc.speculative import MOST_BATCH, SpeculationError
+from calc.spans import MOST_BATCH
+from calc.speculative import SpeculationError
 from pages.ui.frame import switches
 from pages.ui.speculative.drafts import shares, widths
 from presets import PresetError, load

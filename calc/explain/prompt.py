@@ -279,6 +279,15 @@ def _without_cache(s: Scenario) -> Expression:
     return linear + _attended(answer.without_cache(s, s.output))
 
 
+def _joined(s: Scenario) -> Expression:
+    found = prefill.joined_step(s)
+    step = step_time(s)
+    size = Symbol("c", found.chunk, "tokens", marked("prompt tokens of one chunk"))
+    tokens = Symbol("n", found.tokens, "tokens", marked("prompt tokens that join each step"))
+    words = marked("one decode step with such a chunk")
+    return step + (Symbol("T_c", found.taken, "s", words) - step) * tokens / size
+
+
 EXPLANATIONS: Mapping[str, Explanation] = {
     "prefill_time": Explanation(
         marked("Prefill time"), r"T_\mathrm{pre}", "s", f"F5.2; {BOOK}, part 8",
@@ -321,6 +330,14 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "servers_ratio": Explanation(
         marked("Prefill : decode"), r"n_P/n_D", "replicas", f"F8.8; {BOOK}, part 8",
         marked("Prefill replicas that keep one decode replica of the same chips busy."), _ratio,
+    ),
+    "joined_step": Explanation(
+        marked("Step with prompts"), r"T_\mathrm{joined}", "s", f"F8.28; {SARATHI}",
+        marked(
+            "A decode step of a replica that reads its own prompts in chunks, as many as answers "
+            "end."
+        ), _joined,
+        marked("Decode step with prompts"),
     ),
     "block_hit": Explanation(
         marked("Prefix that counts"), "h_b", "tokens", f"F8.10; {PAGED}",

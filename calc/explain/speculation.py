@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from calc import decode, roofline, speculative
+from calc import decode, roofline, spans, speculative
 from calc.explain.entry import LEVIATHAN, Explanation, step_time
 from calc.explain.expression import Expression, Floor, Number, Power, Symbol
 from calc.explain.sought import Best, Edge
@@ -114,7 +114,7 @@ def _paying(s: Scenario) -> Expression:
     last = float(speculative.paying_batches(s)[1][0])
     # The last that pays and the one after it; where none is known or none pays, the first.
     known = 1 if math.isnan(last) else int(last)
-    tried = [batch for batch in (known, known + 1) if 1 <= batch <= speculative.MOST_BATCH]
+    tried = [batch for batch in (known, known + 1) if 1 <= batch <= spans.MOST_BATCH]
 
     def sides(batch: int) -> tuple[Expression, Expression]:
         plain = float(decode.step_time(s, batch=batch).total)

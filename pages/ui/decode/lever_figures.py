@@ -116,6 +116,47 @@ def _bars(
     }  # fmt: skip
 
 
+# Of techniques: hatched is what is in use already.
+IN_USE, POSSIBLE = (marked("in use"), "▨"), (marked("possible"), "■")
+
+
+def gains(names: list[str], factors: list[float], in_use: list[bool], title: str) -> kit.Chart:
+    """Factors on a logarithmic axis from 1, the largest on top."""
+    ends = [math.log(factor) for factor in factors]
+    left, right = -min(0.0, *ends), max(0.0, *ends)
+    room = 0.25 * (left + right) or 0.1
+    marks = next(marks for least, marks in _TICKS if max(left, right) >= least)
+    hatched = {"shape": ["/" if one else "" for one in in_use], "size": 6, "solidity": 0.4,
+               "fillmode": "replace"}  # fmt: skip
+    colour = DOUBLED[2]
+    told = [text.times(factor) for factor in factors]
+    data = [{
+        "type": "bar", "orientation": "h", "y": names, "x": ends, "text": told,
+        "textposition": "outside", "cliponaxis": False, "textfont": {"size": 12},
+        "hovertemplate": kit.hovered("%{y}", "%{text}"),
+        "marker": {"color": colour, "line": {"color": colour, "width": 1}, "pattern": hatched},
+    }]  # fmt: skip
+    layout = {
+        **kit.frame(172),
+        "height": 92 + 28 * len(names),
+        "xaxis": {
+            "title": {"text": title, "standoff": 8}, "automargin": False, "zeroline": False,
+            "range": [-left - (room if left else 0.05), right + room],
+            "tickvals": [math.log1p(mark / 100) for mark in marks],
+            "ticktext": [f"{1 + mark / 100:.3g}" for mark in marks],
+        },
+        "yaxis": {
+            "autorange": "reversed", "automargin": False, "ticksuffix": "  ", "showgrid": False,
+            "type": "category", "categoryorder": "array", "categoryarray": names,
+        },
+        "shapes": [
+            {**kit.rule("x", 0.0, "solid"), "layer": "above"},
+            kit.legend([kit.key(say(name), colour, glyph) for name, glyph in (POSSIBLE, IN_USE)]),
+        ],
+    }  # fmt: skip
+    return kit.figure(data, layout)
+
+
 def described(found: Sensitivities) -> str:
     """The same in words."""
     both = zip(found.labels, found.halved, found.doubled, found.reach, strict=True)

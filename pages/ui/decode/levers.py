@@ -53,13 +53,13 @@ _BOUNDED = {
 }
 
 
-def section(scenario: Scenario) -> None:
-    """The aim, the levers ranked for it, and what its figure hangs on."""
+def aim(title: str) -> str:
+    """A heading, beside it what is to be improved; the same of levers and of techniques."""
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.header(say("What one lever would do"), anchor=False, width="content")
-        chosen = st.segmented_control(
+        st.header(title, anchor=False, width="content")
+        chosen: str = st.segmented_control(
             say("What to improve"),
             list(AIMS),
             format_func=lambda figure: say(AIMS[figure].name),
@@ -69,15 +69,20 @@ def section(scenario: Scenario) -> None:
             label_visibility="collapsed",
             persist_state="session",
         )
-    aim = AIMS[chosen]
-    pulled = levers.ranked(levers.pull_all(scenario, formats), aim)
-    st.markdown(best(pulled, aim))
+    return chosen
+
+
+def section(scenario: Scenario) -> None:
+    """The aim, the levers ranked for it, and what its figure hangs on."""
+    wanted = AIMS[aim(say("What one lever would do"))]
+    pulled = levers.ranked(levers.pull_all(scenario, formats), wanted)
+    st.markdown(best(pulled, wanted))
     with st.grid(2, min_column_width=400):
         with st.container():
-            _table(scenario, pulled, aim)
+            _table(scenario, pulled, wanted)
             st.caption(_beside(pulled))
         with st.container():
-            _tornado(sensitivity.sensitivities(scenario, aim))
+            _tornado(sensitivity.sensitivities(scenario, wanted))
 
 
 def best(pulled: Sequence[Lever], aim: Aim) -> str:

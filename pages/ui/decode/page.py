@@ -10,7 +10,7 @@ from calc.aims import AIMS
 from calc.explain import EXPLANATIONS, bounds
 from calc.words import marked, say
 from pages.ui.charts import kit, rooflines, scrubber, sweeps
-from pages.ui.decode import levers, operator_figures, tables, utilisation, words
+from pages.ui.decode import levers, operator_figures, tables, techniques, utilisation, words
 from pages.ui.decode import start as first
 from pages.ui.decode.view import MEASURED, METRICS, SCALE, SCALES, DecodeView, by_batch, by_context
 from pages.ui.frame import draw, groups, sidebar
@@ -133,6 +133,21 @@ def bound_by(view: DecodeView) -> str:
     return rooflines.sentence(view.scenario, view.step.work.by_name())
 
 
+def bought(view: DecodeView) -> None:
+    """What serving techniques buy."""
+    techniques.section(view.scenario)
+
+
+def most_bought(view: DecodeView) -> str:
+    """The technique that gains most for latency."""
+    return techniques.best(view.techniques, AIMS[levers.FIRST_AIM])
+
+
+def gains(view: DecodeView) -> Shown | None:
+    """All of them."""
+    return techniques.bars(view.techniques, AIMS[levers.FIRST_AIM])
+
+
 def trade(view: DecodeView) -> str:
     """What the frontier says of the scenario."""
     return say(
@@ -156,6 +171,7 @@ EXHIBITS = (
         utilisation.sentence,
         utilisation.shown,
     ),
+    Exhibit("techniques", marked("Which technique buys most here?"), most_bought, gains),
 )
 
 
@@ -204,6 +220,7 @@ PAGE = Page(
         marked("Levers"): pulled,
         marked("Roofline"): roofline,
         marked("Utilisation"): utilisation.tab,
+        marked("Techniques"): bought,
     },
     controls="scale",
     last="layout",

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calc import Scenario, cost, decode, known, memory, roofline
+from calc.aims import AIMS
 from calc.decode import Frontier, StepTime
 from calc.explain import bands
 from calc.measured import Row, near
 from calc.memory import Ledger
 from calc.scenario import FIELDS
+from calc.techniques import Technique
 from calc.words import marked
 from pages.ui.charts import kit, marks, scrubber
-from pages.ui.decode import figures
+from pages.ui.decode import figures, levers, techniques
 from pages.ui.frame.page import Metrics, View
 from pages.ui.writing import written
 from presets import measured as public
@@ -82,6 +84,11 @@ class DecodeView(View):
     def ledger(self) -> Ledger:
         """What is resident."""
         return memory.ledger(self.scenario)
+
+    @cached_property
+    def techniques(self) -> Sequence[Technique]:
+        """What techniques buy, the most for latency first."""
+        return techniques.tried(self.scenario, AIMS[levers.FIRST_AIM])
 
     @cached_property
     def batches(self) -> Array:

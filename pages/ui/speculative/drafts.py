@@ -12,7 +12,8 @@ from calc import Scenario, drafts, speculative
 from calc import scenario as scenarios
 from calc.drafts import KINDS, Draft, Report
 from calc.errors import LedgerError
-from calc.speculative import MOST_BATCH, SpeculationError
+from calc.spans import MOST_BATCH
+from calc.speculative import SpeculationError
 from calc.words import say
 from pages.ui.frame import sidebar
 from pages.ui.frame.page import Shown

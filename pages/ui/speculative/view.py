@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calc import Scenario, decode, drafts, known, roofline, speculative
+from calc import Scenario, decode, drafts, known, roofline, spans, speculative
 from calc.drafts import Draft
 from calc.scenario import FIELDS
 from calc.speculative import Cycle
@@ -125,9 +125,9 @@ class SpeculationView(View):
     def drafts_chart(self) -> kit.Chart:
         """Speed-up of the fastest of each kind against batch."""
         s = known.stated(self.scenario)
-        ends = [one.last for one in self.fastest if one.last < speculative.MOST_BATCH]
+        ends = [one.last for one in self.fastest if one.last < spans.MOST_BATCH]
         upper = 2.0 ** np.ceil(np.log2(max(2 * s.batch, *(2 * end for end in ends), 64)))
-        batch = decode.batch_sweep(float(min(upper, speculative.MOST_BATCH)), [s.batch])
+        batch = decode.batch_sweep(float(min(upper, spans.MOST_BATCH)), [s.batch])
         applied = [one.scenario for one in self.fastest if one.scenario]
         return figures.by_kind(
             batch,
