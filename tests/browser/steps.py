@@ -6,7 +6,9 @@ import re
 from urllib.parse import parse_qs, urlparse
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
+
+from deploy import proxy
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 SIZES = [(1440, 900), (1024, 768), (390, 844)]
@@ -53,6 +55,30 @@ def expect_charts(tab: Page, number: int | None = None) -> None:
         tab.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length > 1")
     else:
         expect(tab.locator(".js-plotly-plot")).to_have_count(number)
+
+
+def guard(tab: Page, url: str) -> None:
+    """Open an address, as `visit` does, under the policy that the proxy sets."""
+    policy = proxy.policy((proxy.STATIC / "index.html").read_text(encoding="utf-8"))
+
+    def answer(route: Route) -> None:
+        served = route.fetch()
+        # Its text is unpacked by now.
+        headers = {"content-type": "text/html", "content-security-policy": policy}
+        route.fulfill(body=served.text(), headers=headers)
+
+    tab.add_init_script(
+        "window.refused = []; addEventListener('securitypolicyviolation', event =>"
+        " refused.push(`${event.violatedDirective} ${event.blockedURI}`));"
+    )
+    tab.route(url, answer)
+    visit(tab, url)
+
+
+def refused(tab: Page) -> list[str]:
+    """What that policy has refused."""
+    found: list[str] = tab.evaluate("refused")
+    return found
 
 
 def next_frame(tab: Page) -> None:
