@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from browser.environment import _free_port, launched
-from browser.steps import IDLE, expect_metric, metric
+from browser.steps import IDLE, PATIENCE, expect_metric, metric
 
 from deploy import proxy
 
@@ -65,6 +65,8 @@ def behind(ports: Sequence[int], at: int) -> Iterator[str]:
         raise RuntimeError("nginx is not installed")
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
+        # nginx reads as nobody.
+        out.chmod(0o755)
         pair = (str(out / "certificate.pem"), str(out / "key.pem"))
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
@@ -101,6 +103,7 @@ def main() -> None:
         url = stack.enter_context(behind(ports, at))
         browser = stack.enter_context(launched())
         page = browser.new_context(ignore_https_errors=True).new_page()
+        page.set_default_timeout(PATIENCE)
         page.goto(f"{url}/cost?b=77&chip=h100-sxm&n=8")
         page.wait_for_selector(IDLE)
         page.get_by_text("Custom model", exact=True).click()
