@@ -45,6 +45,11 @@ def price(scenario: Scenario, chip: Chip | None = None) -> float:
     return hour * (1 - s.discount) if s.terms in purchase.DISCOUNTED else hour
 
 
+def replica_price(scenario: Scenario) -> float:
+    """Price of an hour of all chips of a replica [USD/hour]; nan if there is none."""
+    return scenario.n_chips * price(scenario)
+
+
 def rent(scenario: Scenario, chip: Chip | None = None) -> float:
     """Price of an hour of one chip on demand [USD/hour]; nan if there is none."""
     s, of = scenario, chip or scenario.chip
@@ -131,10 +136,15 @@ def batch_saving(scenario: Scenario, longest: float) -> float:
     return float(alone * low / largest.total)
 
 
-def per_million_input_tokens(scenario: Scenario, prompts_per_second: float) -> float:
-    """Price of a million prompt tokens on a replica that does nothing else [USD]."""
-    s = scenario
-    return float(per_million(s.n_chips * price(s), s.prompt * prompts_per_second))
+def per_million_input_tokens(
+    scenario: Scenario, prompts_per_second: float, hour: float | None = None
+) -> float:
+    """Price of a million prompt tokens on a replica that does nothing else [USD].
+
+    `hour` is the price of the replica where it is not the scenario's [USD/hour].
+    """
+    paid = replica_price(scenario) if hour is None else hour
+    return float(per_million(paid, scenario.prompt * prompts_per_second))
 
 
 def per_thousand_requests(
@@ -167,7 +177,7 @@ def per_thousand_requests(
 def requests(scenario: Scenario, step: StepTime, prompts_per_second: float) -> float:
     """Price of a thousand of the scenario's requests on its own replica [USD]."""
     s, made = scenario, float(step.throughput)
-    return per_thousand_requests(s.n_chips * price(s), s.output, made, prompts_per_second)
+    return per_thousand_requests(replica_price(s), s.output, made, prompts_per_second)
 
 
 def flops_per_usd(chip_price: float, chip: Chip, compute_format: NumberFormat) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calc import host, known, roofline
+from calc import host, known, prefill, roofline
 from calc.decode import StepTime
 from calc.scenario import Scenario
 
@@ -50,6 +50,19 @@ def mfu(scenario: Scenario, step: StepTime) -> Array:
     s = scenario
     useful = 2.0 * step.batch * s.model.active_params
     return flops_share(useful, step.total, s.n_chips * known.figure(s.chip.peak(s.compute_format)))
+
+
+def prompt_mfu(scenario: Scenario, prompts_per_second: float) -> float:
+    """MFU of reading so many of the scenario's prompts each second, attention counted [share].
+
+    References
+    ----------
+    F5.1, F5.2.
+    """
+    s = scenario
+    useful = prefill.flops(s.model, s.prompt, prefill.block_hit(s))
+    rate = s.n_chips * known.figure(s.chip.peak(s.compute_format))
+    return float(flops_share(useful, 1 / prompts_per_second, rate))
 
 
 def mfu_ceiling(scenario: Scenario, context: ArrayLike | None = None) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pages_app import PAGES, asked, notes, opened, prepared, tour, words
+from scenarios import scenario
 from streamlit.testing.v1 import AppTest
 
 from calc import decode
@@ -103,6 +104,16 @@ def test_a_step_of_ones_own_is_told_beside_the_bound() -> None:
     test.number_input(key=own.RATE).set_value(1e6).run()
     assert "below the bound" in words(test)
     assert not test.exception
+
+
+def test_measured_tokens_and_prompts_are_priced() -> None:
+    """F8.12: $2 an hour, 100 token/s, 100 prompts a minute, answers of 200 tokens."""
+    held = {own.RATE: 100.0, own.PROMPTS: 100.0, own.HOUR: 2.0}
+    said = own.priced(MeasuredView(scenario(output=200), held))
+    assert "A million output tokens cost **$5.56**." in said
+    assert "A thousand requests cost **$1.44**: $1.11 for output, $0.333 for input." in said
+    assert "MFU of 64 %" in said
+    assert not own.priced(MeasuredView(scenario(), {}))
 
 
 def test_rows_of_ones_own_are_listed_with_what_was_understood() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from calc import Scenario
+from calc import Scenario, cost, metrics
 from calc.measured import Own, RowError, explained
 from calc.words import say
 from pages.ui.frame import sidebar
@@ -17,6 +17,7 @@ from pages.ui.measured.view import MeasuredView
 from pages.ui.writing import reference, text
 
 STEP, RATE = "own-step", "own-rate"
+PROMPTS, HOUR = "own-prompts", "own-hour"
 # What a field of the sidebar holds.
 _MOST_US, _LEAST_SHARE = 500.0, 0.1
 
@@ -33,14 +34,31 @@ def section(view: MeasuredView) -> None:
             say("or token/s of the whole batch"), 0.0, 1e9, None, key=RATE,
             persist_state="session", width=240,
         )  # fmt: skip
+        st.number_input(
+            say("Prompts a minute"), 0.0, 1e9, None, key=PROMPTS, persist_state="session",
+            help=say("Read by chips that do nothing else, of the length of the sidebar."),
+            width=200,
+        )  # fmt: skip
+        st.number_input(
+            say("USD an hour"), 0.0, 1e9, None, key=HOUR, persist_state="session",
+            help=say("Of all chips; empty takes the price of the sidebar or of the preset."),
+            width=160,
+        )  # fmt: skip
     _single(view)
+    said = priced(view)
+    if said:
+        st.markdown(said)
     several.section(view)
 
 
 def _single(view: MeasuredView) -> None:
     step, rate = view.chosen(STEP, None), view.chosen(RATE, None)
     if not step and not rate:
-        st.caption(say("Model, chips, formats, batch and context are those of the sidebar."))
+        st.caption(
+            say(
+                "Model, chips, formats, batch, context, prompt and output are those of the sidebar."
+            )
+        )
         return
     s = view.scenario
     try:
@@ -53,6 +71,39 @@ def _single(view: MeasuredView) -> None:
         for key, (label, values) in offered(own).items():
             st.button(label, key=key, on_click=sidebar.use, args=(values,))
     st.caption(say("As {formula} says.", formula=reference.linked("F12.3")))
+
+
+def priced(view: MeasuredView) -> str:
+    """What measured tokens and prompts cost, and what prompts use of the chips."""
+    s, step, prompts = view.scenario, view.chosen(STEP, None), view.chosen(PROMPTS, None)
+    rate = s.batch / (1e-3 * step) if step else view.chosen(RATE, None)
+    hour = view.chosen(HOUR, None) or cost.replica_price(s)
+    each = prompts / 60 if prompts else 0.0
+    found = []
+    if rate:
+        tokens = text.usd(float(cost.per_million(hour, rate)))
+        found.append(say("A million output tokens cost **{usd}**.", usd=tokens))
+    if each:
+        found.append(
+            say(
+                "A million input tokens cost **{usd}**; the prompts reach an MFU of {mfu}.",
+                usd=text.usd(cost.per_million_input_tokens(s, each, hour)),
+                mfu=text.percent(metrics.prompt_mfu(s, each)),
+            )
+        )
+    if rate and each:
+        requests, decoding = (
+            cost.per_thousand_requests(hour, s.output, rate, one) for one in (each, math.inf)
+        )
+        found.append(
+            say(
+                "A thousand requests cost **{both}**: {decoding} for output, {reading} for input.",
+                both=text.usd(requests),
+                decoding=text.usd(decoding),
+                reading=text.usd(requests - decoding),
+            )
+        )
+    return text.sentences(*found)
 
 
 def told(s: Scenario, own: Own) -> str:

@@ -164,7 +164,7 @@ PAGE = Page(
     title=marked("Measured"),
     question=QUESTION,
     view=MeasuredView,
-    groups=groups.COMMON,
+    groups=(*groups.COMMON, groups.PREFILL),
     parts={
         "head": head,
         "filters": filters.controls,
