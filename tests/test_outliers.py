@@ -100,7 +100,7 @@ def test_the_tabs_and_the_slides() -> None:
     test.session_state["quantization-tabs"] = "Outlier channels"
     said = words(test.run())
     assert not test.exception
-    assert "| weights, activations | outlier channels in fp16 (LLM.int8) | " in said
+    assert "| W8A8 | outlier channels in fp16 (LLM.int8) | " in said
     assert "| 8.73 | 77.0 GB | " in said
     view = PAGE.slide(scenario(chip="t4"))
     for exhibit in PAGE.exhibits[1:]:

@@ -55,21 +55,21 @@ def chart(view: QuantizationView) -> Shown:
     found = _methods(view)
     # Without any error there is no number: as long a bar as any.
     top = max([one.sqnr for one in found if math.isfinite(one.sqnr)], default=1.0)
+    place = np.arange(len(found), dtype=float)
+    told = [f"{say(one.name)} {text.decibel(one.sqnr)}" for one in found]
     data = [
         {
-            "type": "bar", "orientation": "h",
-            "y": [say(one.name) for one in found],
-            "x": np.array([min(one.sqnr, top) for one in found]),
-            "text": [f"{say(one.name)} {text.decibel(one.sqnr)}" for one in found],
-            "textposition": "auto", "insidetextanchor": "start",
-            "textfont": {"size": kit.FONT_SIZE}, "cliponaxis": False,
-            "insidetextfont": {
-                "size": kit.FONT_SIZE,
-                "color": ["#171c26" if one.activations else "#ffffff" for one in found],
-            },
+            "type": "bar", "orientation": "h", "width": 0.42, "y": place + 0.2,
+            "x": np.array([max(0.0, min(one.sqnr, top)) for one in found]), "customdata": told,
             "marker": {"color": [_BOTH if one.activations else _WEIGHTS for one in found]},
-            "hovertemplate": "%{text}<extra></extra>",
-        }
+            "hovertemplate": "%{customdata}<extra></extra>",
+        },
+        # Above its bar: within one no word would be sure of room, nor of contrast.
+        {
+            "type": "scatter", "mode": "text", "x": np.zeros(len(found)), "y": place - 0.24,
+            "text": told, "textposition": "middle right", "textfont": {"size": kit.FONT_SIZE},
+            "cliponaxis": False, "hoverinfo": "skip",
+        },
     ]  # fmt: skip
     layout = {
         **kit.frame(16),
@@ -77,8 +77,10 @@ def chart(view: QuantizationView) -> Shown:
             "range": [0.0, 1.05 * top], "automargin": False, "nticks": 6,
             "title": {"text": say("Signal to noise of the product (dB)"), "standoff": 8},
         },
-        "yaxis": {"autorange": "reversed", "showticklabels": False, "showgrid": False},
-        "bargap": 0.2,
+        "yaxis": {
+            "range": [len(found) - 0.5, -0.6], "showticklabels": False, "showgrid": False,
+            "zeroline": False,
+        },
         "shapes": [
             kit.legend(
                 [
@@ -92,16 +94,16 @@ def chart(view: QuantizationView) -> Shown:
         kit.figure(data, layout),
         say(
             "Signal to noise of a product by method: {methods}.",
-            methods=text.listed(f"{say(one.name)} {text.decibel(one.sqnr)}" for one in found),
+            methods=text.listed(told),
         ),
     )
 
 
 def _table(view: QuantizationView) -> str:
-    s = view.scenario
+    s, bits = view.scenario, int(view.chosen(BITS.key, BITS.default))
     rows = [
         [
-            say("weights, activations") if one.activations else say("weights"),
+            say("W{bits}A{bits}", bits=bits) if one.activations else say("W{bits}", bits=bits),
             say(one.name),
             text.decibel(one.sqnr),
             text.significant(one.bits),
@@ -110,8 +112,7 @@ def _table(view: QuantizationView) -> str:
         ]
         for one in _methods(view)
     ]
-    head = [say("Rounded"), say("Method"), say("Signal to noise"), say("Bits per weight"),
-            say("Weights of this model"), say("Decode step")]  # fmt: skip
+    head = [say("Codes"), say("Method"), say("SNR"), say("Bits"), say("Weights"), say("Step")]
     return tables.markdown(head, rows, "  rrrr")
 
 
@@ -134,7 +135,7 @@ def tab(view: QuantizationView) -> None:
         say(
             "Of a sample layer: {channels} channels, normal weights, activations as chosen (F9.4); "
             "those of a trained model differ. Bytes and step are of this scenario with weights of "
-            "so many bits, multiplied in {format}.",
+            "so many bits, scales included, multiplied in {format}.",
             channels=outliers.CHANNELS,
             format=text.plain(view.scenario.compute_format.id),
         )
