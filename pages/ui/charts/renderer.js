@@ -110,6 +110,10 @@ function drawLegend(host, entries) {
   const { width, margin } = host.layout;
   const [left, right] = width < 420 ? [4, 4] : [margin.l, margin.r];
   Object.assign(host.legend.style, { left: `${left}px`, right: `${right}px`, height: `${margin.t}px` });
+  // On paper it is as much smaller as the chart is.
+  for (const [name, value] of Object.entries({ width, left, right, height: margin.t })) {
+    host.legend.style.setProperty(`--ledger-${name}`, value);
+  }
   host.legend.replaceChildren(...entries.map(({ glyph, colour, label }) => {
     const line = names.has(label);
     const entry = document.createElement(line ? "button" : "span");

@@ -100,7 +100,15 @@ _CSS = """
 .ledger-table th { position: sticky; top: 0; background: var(--st-background-color); }
 .ledger-table :is(th, td):first-child { text-align: left; }
 @media print {
-  .ledger-chart { break-inside: avoid; }
+  .ledger-chart { break-inside: avoid; container-type: inline-size; }
+  .ledger-legend {
+    --ledger-px: calc(min(100cqw, 190mm) / var(--ledger-width));
+    font-size: calc(12.5 * var(--ledger-px)); line-height: calc(17 * var(--ledger-px));
+    left: calc(var(--ledger-left) * var(--ledger-px)) !important;
+    right: calc(100% - min(100cqw, 190mm) + var(--ledger-right) * var(--ledger-px)) !important;
+    height: calc(var(--ledger-height) * var(--ledger-px)) !important;
+    padding-bottom: calc(5 * var(--ledger-px));
+  }
   /* On a narrower sheet it is lower than the room that is held for it on screen. */
   div:has(.ledger-chart) { height: auto !important; flex-basis: auto !important; }
   .ledger-plot, .ledger-plot :is(.plot-container, .svg-container) { height: auto !important; }
