@@ -77,11 +77,13 @@ async def main() -> None:
     users = [user(given.url, n, given, end, into) for n in range(given.users)]
     marks = [asyncio.create_task(_mark(given.pid, start, end))] if given.pid else []
     await asyncio.gather(*users, *marks)
-    _, *middle = statistics.quantiles(into.reruns, n=20)
+    if len(into.reruns) < 2:
+        sys.exit(f"too few reruns in {given.seconds} s; errors {dict(into.errors)}")
+    last = statistics.quantiles(into.reruns, n=20)[-1]
     print(
         f"{given.users} users, think {given.think} s, {given.seconds:.0f} s: "
         f"{len(into.reruns) / given.seconds:.1f} reruns/s, "
-        f"p50 {statistics.median(into.reruns):.0f} ms, p95 {middle[-1]:.0f} ms; "
+        f"p50 {statistics.median(into.reruns):.0f} ms, p95 {last:.0f} ms; "
         f"opened {len(into.opened)}, p50 {statistics.median(into.opened):.0f} ms; "
         f"errors {dict(into.errors)}; memory {before:.0f} → {memory(given.pid):.0f} MB"
     )
