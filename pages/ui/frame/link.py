@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qs, urlencode
 
 import streamlit as st
@@ -264,9 +264,12 @@ def share() -> None:
         _copy(explicit_url())
 
 
+# A longer address scrolls in its box, so that what stands below stays in sight.
+_FULL, _SCROLLED = 2_000, 160
+
+
 def _copy(url: str) -> None:
     """An address to copy, and whether it is too long to be opened."""
-    st.code(url, language=None, wrap_lines=True)
     beyond = len(url.partition("?")[2]) - link.LONGEST_QUERY
     if beyond > 0:
         st.warning(
@@ -276,3 +279,5 @@ def _copy(url: str) -> None:
                 n=beyond,
             )
         )
+    height: int | Literal["content"] = _SCROLLED if len(url) > _FULL else "content"
+    st.code(url, language=None, wrap_lines=True, height=height)
