@@ -66,6 +66,7 @@ from calc import (
     state_space,
     techniques,
     variants,
+    votes,
 )
 from calc.chip import Chip, Price
 from calc.errors import LedgerError
@@ -122,4 +123,5 @@ __all__ = [
     "state_space",
     "techniques",
     "variants",
+    "votes",
 ]

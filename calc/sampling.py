@@ -113,6 +113,84 @@ def processed(p: Array, temperature: float = 1.0, top_k: int = 0, top_p: float =
     return keep_top_p(keep_top_k(at_temperature(p, temperature), top_k), top_p)
 
 
+# Logits that a link can hold.
+MOST_LOGITS = 64
+
+
+def logits_of_text(text: str) -> Array:
+    """Logits as a link carries them: numbers with commas between.
+
+    Raises
+    ------
+    DistributionError
+        If they are fewer than 2, more than 64, or no finite numbers.
+
+    Examples
+    --------
+    >>> logits_of_text("2.5,1,-3e-1").tolist()
+    [2.5, 1.0, -0.3]
+    """
+    parts = text.split(",")
+    if not 2 <= len(parts) <= MOST_LOGITS:
+        raise DistributionError(say("there are not 2 to {most} logits", most=MOST_LOGITS))
+    try:
+        found = np.array([float(part) for part in parts])
+    except ValueError as error:
+        raise DistributionError(say("a logit is not a number")) from error
+    if not np.isfinite(found).all():
+        raise DistributionError(say("a logit is not a finite number"))
+    return found
+
+
+def softmax(logits: ArrayLike) -> Array:
+    """Logits as probabilities.
+
+    >>> [round(float(one), 3) for one in softmax([2, 1, 0])]
+    [0.665, 0.245, 0.09]
+    """
+    values = np.asarray(logits, dtype=float)
+    return distribution(np.exp(values - values.max()))
+
+
+@dataclass(frozen=True)
+class Survivors:
+    """Tokens that can still be sampled after each step, and the probability that they had.
+
+    `top_k` and `top_p` are each alone at the temperature, `both` one after the other; `kept` is the
+    share of probability at the temperature that `both` leaves, `choices` e to the entropy of what
+    is then sampled from: so many equally likely tokens are as uncertain.
+    """
+
+    tokens: int
+    top_k: int
+    top_p: int
+    both: int
+    kept: float
+    choices: float
+
+
+def survivors(p: Array, temperature: float, top_k: int, top_p: float) -> Survivors:
+    """How many tokens survive temperature, top-k and top-p (F10.2).
+
+    Examples
+    --------
+    >>> found = survivors(distribution([8, 4, 2, 1, 1]), 1.0, 3, 0.8)
+    >>> (found.tokens, found.top_k, found.top_p, found.both, round(found.kept, 3))
+    (5, 3, 3, 2, 0.75)
+    """
+    heated = at_temperature(p, temperature)
+    left = processed(p, temperature, top_k, top_p)
+    some = left[left > 0]
+    return Survivors(
+        int(np.count_nonzero(heated)),
+        int(np.count_nonzero(keep_top_k(heated, top_k))),
+        int(np.count_nonzero(keep_top_p(heated, top_p))),
+        some.size,
+        float(heated[left > 0].sum()),
+        float(np.exp(-(some * np.log(some)).sum())),
+    )
+
+
 def acceptance(p: Array, q: Array) -> float:
     """Probability that a token drafted from q is accepted for p: 1 − total variation.
 

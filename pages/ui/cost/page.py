@@ -6,7 +6,7 @@ import streamlit as st
 
 from calc.words import marked, say
 from pages.ui.charts import kit
-from pages.ui.cost import figures, reader, tables, words
+from pages.ui.cost import figures, reader, tables, votes, words
 from pages.ui.cost.view import METRICS, CostView
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
@@ -63,6 +63,22 @@ def measures(view: CostView) -> None:
     )
 
 
+def several(view: CostView) -> None:
+    """Several answers to one question."""
+    votes.section(view.scenario, view.per_input, view.per_output)
+
+
+def voted(view: CostView) -> str:
+    """What several answers cost, and how often their vote is right."""
+    n, percent = votes.ANSWERS.default, votes.RIGHT.default
+    return votes.sentence(view.scenario, view.per_input, view.per_output, n, percent / 100)
+
+
+def right(view: CostView) -> Shown:
+    """How often a vote is right against the number of answers."""
+    return votes.shown(votes.ANSWERS.default, votes.RIGHT.default / 100)
+
+
 PAGE = Page(
     name="cost",
     title=marked("Cost"),
@@ -71,11 +87,16 @@ PAGE = Page(
     groups=(*groups.COMMON, groups.PREFILL),
     unfolded=(groups.PRICE,),
     parts={"head": head, "charts": charts},
-    tabs={marked("Measures"): measures, marked("What a reader notices"): reader.tab},
-    switches=(reader.HIDDEN,),
+    tabs={
+        marked("Measures"): measures,
+        marked("What a reader notices"): reader.tab,
+        marked("Several answers"): several,
+    },
+    switches=(reader.HIDDEN, votes.ANSWERS, votes.RIGHT),
     metrics=METRICS,
     exhibits=(
         Exhibit("cost", QUESTION, verdict, price),
         Exhibit("reader", marked("What does a reader notice?"), reader.sentence, reader.speed),
+        Exhibit("votes", marked("What do several answers buy?"), voted, right),
     ),
 )

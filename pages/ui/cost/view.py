@@ -47,12 +47,15 @@ class CostView(View):
         """USD for a million output tokens."""
         return float(cost.per_million_tokens(self.scenario, self.step))
 
+    @cached_property
+    def per_input(self) -> float:
+        """USD for a million input tokens."""
+        return cost.per_million_input_tokens(self.scenario, self.prompts)
+
 
 METRICS: Metrics[CostView] = {
     "usd_per_million_output_tokens": lambda view: view.per_output,
-    "usd_per_million_input_tokens": lambda view: cost.per_million_input_tokens(
-        view.scenario, view.prompts
-    ),
+    "usd_per_million_input_tokens": lambda view: view.per_input,
     "usd_per_thousand_requests": lambda view: cost.requests(view.scenario, view.step, view.prompts),
     "tokens_per_joule": lambda view: float(cost.tokens_per_joule(view.scenario, view.step)),
     "mbu": lambda view: float(metrics.mbu(view.scenario, view.step)),

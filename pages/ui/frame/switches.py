@@ -128,7 +128,7 @@ _TYPED = re.compile(r"[\d.,;+\-eE]*", re.ASCII)
 class Typed(Switch):
     """A control that numbers are typed into, with commas between; at first it holds nothing.
 
-    `read` takes what was typed, without spaces, and raises a `LedgerError` where it cannot be used.
+    `read` takes what was typed in its `plain` form and raises a `LedgerError` if it cannot be used.
     The link then says nothing of it, and the control keeps it.
     """
 
@@ -149,9 +149,18 @@ class Typed(Switch):
             raise LookupError(word)
         return found
 
+    @staticmethod
+    def plain(typed: str) -> str:
+        """What was typed with one comma wherever commas, spaces or lines stand between numbers.
+
+        >>> Typed.plain(" [0.7, 0.4\\n0.1] ")
+        '0.7,0.4,0.1'
+        """
+        return re.sub(r"\s*[,;]\s*|\s+", ",", typed.strip().strip("[]").strip())
+
     def _usable(self, typed: str) -> str | None:
-        """What was typed without spaces, if it can be read."""
-        text = "".join(typed.split())
+        """What was typed with commas between, if it can be read."""
+        text = self.plain(typed)
         if not text:
             return ""
         try:

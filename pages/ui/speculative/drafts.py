@@ -263,8 +263,8 @@ def _own(scenario: Scenario) -> None:
             help=say("As Medusa and EAGLE draft; one number a depth."),
         )
     try:
-        accepted = shares("".join(typed.split())) if typed.strip() else []
-        tree = widths("".join(branches.split())) if branches.strip() else []
+        accepted = shares(POSITIONS.plain(typed)) if typed.strip() else []
+        tree = widths(TREE.plain(branches)) if branches.strip() else []
     except LedgerError as error:
         st.warning(say("Not used: {reason}.", reason=text.plain(str(error))))
         return

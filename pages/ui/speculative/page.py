@@ -10,7 +10,7 @@ from calc.words import marked, say
 from pages.ui.charts import kit, scrubber, sweeps
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import Exhibit, Page, Shown
-from pages.ui.speculative import bench, drafts, figures, tables, words
+from pages.ui.speculative import bench, drafts, figures, survivors, tables, words
 from pages.ui.speculative.view import METRICS, SpeculationView, by_acceptance
 from pages.ui.writing import text
 
@@ -116,6 +116,25 @@ def acceptance(view: SpeculationView) -> None:
     bench.section()
 
 
+def sampled(view: SpeculationView) -> None:
+    """What survives temperature, top-k and top-p."""
+    survivors.section()
+
+
+# As temperature, top-k and top-p are often set together.
+_USUAL = (0.7, 50, 0.9)
+
+
+def surviving(view: SpeculationView) -> str:
+    """What survives of a flat and of a peaked distribution at usual settings."""
+    return survivors.sentence(survivors.distributions(), *_USUAL)
+
+
+def against_top_p(view: SpeculationView) -> Shown:
+    """The same against top-p."""
+    return survivors.shown(survivors.distributions(), *_USUAL)
+
+
 PAGE = Page(
     name="speculative",
     title=marked("Speculation"),
@@ -129,11 +148,13 @@ PAGE = Page(
         marked("Token budget"): budget,
         marked("Acceptance bench"): acceptance,
         marked("Drafts"): kinds,
+        marked("Sampling"): sampled,
     },
-    switches=(drafts.POSITIONS, drafts.TREE),
+    switches=(drafts.POSITIONS, drafts.TREE, survivors.LOGITS),
     metrics=METRICS,
     exhibits=(
         Exhibit("speculation", QUESTION, verdict, by_batch),
         Exhibit("drafts", marked("Which draft would pay here?"), which, by_kind),
+        Exhibit("sampling", marked("How many tokens survive?"), surviving, against_top_p),
     ),
 )
