@@ -90,24 +90,25 @@ def sentence(of: Mapping[str, sampling.Array], temperature: float, top_k: int, t
 
 def shown(of: Mapping[str, sampling.Array], temperature: float, top_k: int, top_p: float) -> Shown:
     """Tokens that survive against top-p, at the temperature and top-k."""
+    named = say("Top-p")
     data: list[dict[str, Any]] = []
-    keys, most = [], 1
+    keys, most, at = [], 1, f"{named} %{{x:.2f}}"
     for (name, p), (colour, dash) in zip(of.items(), kit.LINES, strict=False):
         left = np.array(
-            [np.count_nonzero(sampling.processed(p, temperature, top_k, at)) for at in _KEPT],
+            [np.count_nonzero(sampling.processed(p, temperature, top_k, share)) for share in _KEPT],
             dtype=float,
         )
         most = max(most, int(left.max()))
         data.append({
             "type": "scatter", "mode": "lines", "name": name, "x": _KEPT, "y": left,
             "line": {"color": colour, "dash": dash, "width": 2, "shape": "hv"},
-            "hovertemplate": kit.hovered(name, "top-p %{x:.2f}", say("{n} tokens", n="%{y}")),
+            "hovertemplate": kit.hovered(name, at, say("{n} tokens", n="%{y}")),
         })  # fmt: skip
         keys.append(kit.key(name, colour, kit.DASH_GLYPHS[dash]))
     rows = kit.wrapped(keys)
     layout = {
         **kit.frame(56, legend_rows=len(rows)),
-        "xaxis": kit.axis(say("Top-p"), [0.05, 1.02], False),
+        "xaxis": kit.axis(named, [0.05, 1.02], False),
         "yaxis": kit.axis(say("Tokens that survive"), [0, 1.08 * most], False),
         "shapes": [kit.rule("x", top_p, "dot"), kit.legend(*rows)],
     }
