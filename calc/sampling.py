@@ -191,6 +191,19 @@ def survivors(p: Array, temperature: float, top_k: int, top_p: float) -> Survivo
     )
 
 
+def surviving(p: Array, temperature: float, top_k: int, top_p: ArrayLike) -> Array:
+    """Tokens that survive at each of several top-p, behind temperature and top-k.
+
+    >>> surviving(distribution([8, 4, 2, 1, 1]), 1.0, 0, [0.5, 0.8, 1.0]).tolist()
+    [1, 3, 5]
+    """
+    left = np.sort(keep_top_k(at_temperature(p, temperature), top_k))[::-1]
+    left = left[left > 0]
+    before = np.cumsum(left) - left
+    shares = np.asarray(top_p, dtype=float)
+    return np.where(shares < 1, np.searchsorted(before, shares), left.size)
+
+
 def acceptance(p: Array, q: Array) -> float:
     """Probability that a token drafted from q is accepted for p: 1 − total variation.
 

@@ -57,6 +57,8 @@ def _edge(tried: Array, at: NDArray[np.int64], side: int, holds: Holds) -> Array
     outside = tried[np.clip(at + side, 0, tried.size - 1)]
     rows = np.arange(inside.size)
     for _ in range(math.ceil(math.log(MOST_BATCH, _TRIED - 1))):
+        if (np.abs(outside - inside) <= 1).all():
+            break
         between = np.round(np.linspace(inside, outside, _TRIED, axis=-1))
         found = np.broadcast_to(_each(holds, between), between.shape)
         # The first of each row is known to hold; the last is known not to, or is the same batch.

@@ -22,7 +22,8 @@ def _right(n: int, p: float) -> Array:
     k = np.arange(n + 1)
     if p in (0.0, 1.0):
         return np.asarray(k == n * p, dtype=float)
-    chosen = np.array([math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) for i in k])
+    logs = np.concatenate([[0.0], np.cumsum(np.log(k[1:]))])
+    chosen = logs[n] - logs - logs[::-1]
     return np.asarray(np.exp(chosen + k * math.log(p) + (n - k) * math.log1p(-p)))
 
 

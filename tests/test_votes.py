@@ -73,6 +73,8 @@ def test_survivors_stay_within(logits: list[float], heat: float, top_k: int, top
     found = sampling.survivors(p, heat, top_k, top_p)
     assert 1 <= found.both <= min(found.top_k, found.tokens) <= p.size
     assert 0 < found.kept <= 1 + 1e-9
+    assert sampling.surviving(p, heat, top_k, [top_p, 1.0]).tolist()[0] in (
+        found.both, found.both - 1, found.both + 1)  # fmt: skip
     assert 1 - 1e-9 <= found.choices <= found.both + 1e-6
 
 

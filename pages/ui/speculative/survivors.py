@@ -94,10 +94,7 @@ def shown(of: Mapping[str, sampling.Array], temperature: float, top_k: int, top_
     data: list[dict[str, Any]] = []
     keys, most, at = [], 1, f"{named} %{{x:.2f}}"
     for (name, p), (colour, dash) in zip(of.items(), kit.LINES, strict=False):
-        left = np.array(
-            [np.count_nonzero(sampling.processed(p, temperature, top_k, share)) for share in _KEPT],
-            dtype=float,
-        )
+        left = sampling.surviving(p, temperature, top_k, _KEPT)
         most = max(most, int(left.max()))
         data.append({
             "type": "scatter", "mode": "lines", "name": name, "x": _KEPT, "y": left,
