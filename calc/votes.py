@@ -45,7 +45,7 @@ def majority(n: int, p: float) -> tuple[float, float]:
 
     References
     ----------
-    F8.28; Wang et al. 2022.
+    F8.29; Wang et al. 2022.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Held:
 
 
 def held(scenario: Scenario, n: int) -> Held:
-    """Cache of n answers to the scenario's prompt (F8.28).
+    """Cache of n answers to the scenario's prompt (F8.29).
 
     Whole blocks of the prompt are shared; the last one is copied where it is not full, since
     answers write behind it.

@@ -42,7 +42,7 @@ def section(scenario: Scenario, usd_in: float, usd_out: float) -> None:
                 say(
                     "A beam of as many costs as much; its hypotheses share more of the cache. "
                     "Wrong answers count as all alike: where they differ, a vote is right more "
-                    "often. Best of N is what a verifier without errors reaches (F8.28)."
+                    "often. Best of N is what a verifier without errors reaches (F8.29)."
                 )
             )
 
