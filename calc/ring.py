@@ -61,6 +61,11 @@ class Ring:
         spent = self.width * self.total
         return np.asarray(spent.flat[0] / spent)
 
+    def at(self, width: float) -> Ring:
+        """One of its widths alone."""
+        i = int(np.flatnonzero(self.width == width)[0])
+        return Ring(self.width[i], self.reading.at(i), self.attention[i], self.exchange[i])
+
 
 def read(scenario: Scenario, width: ArrayLike) -> Ring:
     """A prompt over rings of replicas of the scenario.

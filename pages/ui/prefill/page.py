@@ -9,7 +9,7 @@ from pages.ui.charts import kit, rooflines
 from pages.ui.frame import draw, groups
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
 from pages.ui.prefill import answer, figures, ring, tables, words
-from pages.ui.prefill.view import METRICS, PrefillView
+from pages.ui.prefill.view import METRICS, WIDTH, PrefillView
 from pages.ui.writing import fit, printed, published, text
 
 QUESTION = marked("How long until the first token?")
@@ -125,7 +125,7 @@ PAGE = Page(
         marked("Ring of replicas"): ring.tab,
         marked("With and without a cache"): answer.tab,
     },
-    switches=(ring.WIDTH,),
+    switches=(WIDTH,),
     metrics=METRICS,
     exhibits=(
         Exhibit("prefill", QUESTION, verdict, by_length),

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-import numpy as np
 import streamlit as st
 
 from calc import Scenario, known, ring
 from calc.words import marked, say
 from pages.ui.charts import lines
 from pages.ui.frame.page import Shown
-from pages.ui.frame.switches import Switch
-from pages.ui.prefill.view import PrefillView
+from pages.ui.prefill.view import WIDTH, PrefillView
 from pages.ui.writing import explained, palette, published, tables, text
 
 QUESTION = marked("How far does a ring of replicas shorten a prompt?")
-WIDTH = Switch("prefill-ring", "ring", 4, range(1, ring.WIDEST + 1))
 _LOOKS = palette.QUANTITIES
-
-
-def _width(view: PrefillView) -> int:
-    return int(view.chosen(WIDTH.key, WIDTH.default))
-
-
-def _limit(scenario: Scenario) -> float:
-    """Of attention whose rate is not published nothing is known."""
-    return math.nan if known.bounded(scenario) else ring.limit(scenario)
 
 
 def sentence(view: PrefillView) -> str:
     """How long the prompt takes over the ring, and what hides."""
-    s, n = view.scenario, _width(view)
-    one = ring.read(s, n)
+    s, n, one = view.scenario, view.width, view.rings.at(view.width)
     total, left = float(one.total), float(one.exposed)
     if math.isnan(total):
         return published.without_time(s, marked("What a prompt takes over a ring"))
@@ -46,10 +33,12 @@ def sentence(view: PrefillView) -> str:
         time=published.least(s, text.si(total, "s")),
         alone=published.least(s, text.si(view.total, "s")),
     )
-    return text.sentences(took, _hidden(one, left) if n > 1 else "", _from(_limit(s)))
+    return text.sentences(took, _hidden(one, left), _from(view.ring_limit))
 
 
 def _hidden(one: ring.Ring, left: float) -> str:
+    if one.width == 1 or math.isinf(one.attention):
+        return ""
     told = {
         "exchange": text.si(float(one.exchange), "s"),
         "attention": text.si(float(one.attention), "s"),
@@ -75,11 +64,9 @@ def _from(limit: float) -> str:
 
 def chart(view: PrefillView) -> Shown:
     """The prompt's time against the replicas of the ring."""
-    s, n = view.scenario, _width(view)
-    far = 2.0 ** np.arange(0, max(8, math.ceil(math.log2(4 * n))) + 1)
-    widths = np.unique(np.append(far, float(n)))
-    rings, limit = ring.read(s, widths), _limit(s)
-    here = float(rings.total[widths == n][0])
+    s, n, rings, limit = view.scenario, view.width, view.rings, view.ring_limit
+    widths, here = rings.width, float(rings.at(n).total)
+    far = [float(width) for width in widths if math.log2(width).is_integer()]
     drawn: dict[str, lines.Line] = {
         say("prompt"): (rings.total, lines.TOTAL),
         say("attention FLOPs"): (rings.attention, _LOOKS["attention_compute"]),
@@ -107,21 +94,26 @@ def chart(view: PrefillView) -> Shown:
     )
 
 
-def _table(view: PrefillView) -> str:
-    s, n = view.scenario, _width(view)
-    both = ring.read(s, [1, n])
+def _share(scenario: Scenario, kept: float) -> str:
+    """Of two bounds no quotient is known."""
+    return text.percent(math.nan if known.bounded(scenario) else kept)
 
-    def times(values: ring.Array) -> list[str]:
+
+def _table(view: PrefillView) -> str:
+    s, n = view.scenario, view.width
+    both = [view.rings.at(width) for width in (1, n)]
+
+    def times(values: Iterable[ring.Array]) -> list[str]:
         return [published.seconds(s, float(value)) for value in values]
 
-    kept = (math.nan, math.nan) if known.bounded(s) else both.kept
+    kept = view.rings.kept[view.rings.width == n].item()
     rows = [
         [say("Chips"), *(text.count(width * s.n_chips) for width in (1, n))],
-        [say("Time to read the prompt"), *times(both.total)],
-        [say("Attention of a replica"), *times(both.attention)],
-        [say("KV exchange"), *times(both.exchange)],
-        [say("KV exchange not hidden"), *times(both.exposed)],
-        [say("Prompts per second of a chip"), *map(text.percent, kept)],
+        [say("Time to read the prompt"), *times(one.total for one in both)],
+        [say("Attention of a replica"), *times(one.attention for one in both)],
+        [say("KV exchange"), *times(one.exchange for one in both)],
+        [say("KV exchange not hidden"), *times(one.exposed for one in both)],
+        [say("Prompts per second of a chip"), text.percent(1.0), _share(s, kept)],
     ]
     ringed = text.plural(n, marked("Ring of {n}"), marked("Ring of {n}"))
     return tables.markdown([say("Quantity"), say("1 replica"), ringed], rows, " rr")

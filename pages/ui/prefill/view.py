@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from functools import cached_property
 
-from calc import answer, decode, prefill
+import numpy as np
+
+from calc import answer, decode, known, prefill, ring
 from calc.decode import StepTime
 from calc.operators import Work
 from pages.ui.frame.page import Metrics, View
+from pages.ui.frame.switches import Switch
+
+# Replicas of a ring.
+WIDTH = Switch("prefill-ring", "ring", 4, range(1, ring.WIDEST + 1))
 
 
 class PrefillView(View):
@@ -47,6 +55,26 @@ class PrefillView(View):
     def largest_chunk(self) -> float:
         """The largest that keeps the target of a token's time."""
         return prefill.largest_chunk(self.scenario)
+
+    @cached_property
+    def width(self) -> int:
+        """Replicas of the ring."""
+        return int(self.chosen(WIDTH.key, WIDTH.default))
+
+    @cached_property
+    def rings(self) -> ring.Ring:
+        """The prompt over rings: one replica first, powers of two, and as many as are asked for."""
+        far = 2.0 ** np.arange(0, max(8, math.ceil(math.log2(4 * self.width))) + 1)
+        rings = ring.read(self.scenario, np.unique(np.append(far, float(self.width))))
+        if not known.bounded(self.scenario):
+            return rings
+        # Attention of no published rate may hide all of the exchange: the time stays a bound.
+        return replace(rings, attention=np.full_like(rings.exchange, math.inf))
+
+    @cached_property
+    def ring_limit(self) -> float:
+        """The width from which a ring waits; unknown where attention has no published rate."""
+        return math.nan if known.bounded(self.scenario) else ring.limit(self.scenario)
 
     @cached_property
     def answers(self) -> tuple[answer.Work, answer.Work]:
