@@ -150,7 +150,12 @@ def test_a_pasted_model_and_a_custom_chip_travel_in_the_link(
     expect(tab).to_have_url(re.compile("w=pub"))
     tab.wait_for_selector(IDLE)
     tab.get_by_text("Custom chip", exact=True).click()
-    tab.get_by_label("Memory (GB)").fill("123")
+    for label, figure in {
+        "Memory (GB)": 123,
+        "Bandwidth (GB/s)": 3350,
+        "bf16 (TFLOP/s)": 989,
+    }.items():
+        tab.get_by_label(label).fill(str(figure))
     before = metric(tab, "Sequences that fit")
     # By key: the expander is still opening, and a button that slides away misses the click.
     tab.get_by_role("button", name="Use this chip").press("Enter")

@@ -108,22 +108,20 @@ def _use_totals() -> None:
     )
 
 
+# Of the form's figures beside rates, in SI units.
+_SCALES = {"memory": 1e9, "bandwidth": 1e9, "link": 1e9, "price": 1, "capital": 1, "power": 1}
+
+
 def _use_chip() -> None:
     language.speak()
     given = st.session_state
     peaks = {
         rate: 1e12 * given[f"hw-{rate}"] for rate in RATES if (given.get(f"hw-{rate}") or 0) > 0
     }
-    content = {
-        "name": given["hw-name"],
-        "memory": 1e9 * (given["hw-memory"] or 0),
-        "bandwidth": 1e9 * (given["hw-bandwidth"] or 0),
-        "peaks": peaks,
-        **({"link": 1e9 * given["hw-link"]} if given["hw-link"] else {}),
-        **({"price": given["hw-price"]} if given["hw-price"] else {}),
-        **({"capital": given["hw-capital"]} if given["hw-capital"] else {}),
-        **({"power": given["hw-power"]} if given["hw-power"] else {}),
+    figures = {
+        name: scale * given[f"hw-{name}"] for name, scale in _SCALES.items() if given[f"hw-{name}"]
     }
+    content = {"name": given["hw-name"], "peaks": peaks, **figures}
     packed = custom.pack(content)
     place = given.get(_PLACE, custom.ID)
     try:
@@ -243,18 +241,18 @@ def _offers() -> None:
     )  # fmt: skip
 
 
-# Key, label, largest, and what the form starts with; 0 stands for not known.
+# Key, label, largest: an empty one is not known.
 _FIGURES = (
-    ("hw-memory", marked("Memory (GB)"), 1e5, 80.0),
-    ("hw-bandwidth", marked("Bandwidth (GB/s)"), 1e7, 3350.0),
-    ("hw-bf16", "bf16 (TFLOP/s)", 1e6, 989.0),
-    ("hw-fp8", "fp8 (TFLOP/s)", 1e6, 0.0),
-    ("hw-int8", "int8 (TFLOP/s)", 1e6, 0.0),
-    ("hw-fp4", "fp4 (TFLOP/s)", 1e6, 0.0),
-    ("hw-link", marked("Link, one way (GB/s)"), 1e5, 0.0),
-    ("hw-price", marked("USD per hour"), 1e4, 0.0),
-    ("hw-capital", marked("Purchase price (USD)"), 1e7, 0.0),
-    ("hw-power", marked("Power (W)"), 1e5, 0.0),
+    ("hw-memory", marked("Memory (GB)"), 1e5),
+    ("hw-bandwidth", marked("Bandwidth (GB/s)"), 1e7),
+    ("hw-bf16", "bf16 (TFLOP/s)", 1e6),
+    ("hw-fp8", "fp8 (TFLOP/s)", 1e6),
+    ("hw-int8", "int8 (TFLOP/s)", 1e6),
+    ("hw-fp4", "fp4 (TFLOP/s)", 1e6),
+    ("hw-link", marked("Link, one way (GB/s)"), 1e5),
+    ("hw-price", marked("USD per hour"), 1e4),
+    ("hw-capital", marked("Purchase price (USD)"), 1e7),
+    ("hw-power", marked("Power (W)"), 1e5),
 )
 
 
@@ -300,11 +298,11 @@ def _chip_fields() -> None:
             say("Name"), say("Custom chip"), key="hw-name", max_chars=60, persist_state="session"
         )
         columns = st.columns(2)
-        for i, (key, label, largest, start) in enumerate(_FIGURES):
+        for i, (key, label, largest) in enumerate(_FIGURES):
             columns[i % 2].number_input(
-                say(label), 0.0, largest, start, format="%g", key=key, persist_state="session"
+                say(label), 0.0, largest, None, format="%g", key=key, persist_state="session"
             )
-        st.caption(say("Rates are dense; 0 stands for not known."))
+        st.caption(say("Rates are dense; what is left empty is not known."))
         st.form_submit_button(say("Use this chip"), on_click=_use_chip)
     if name:
         _problem(

@@ -93,7 +93,7 @@ def moves(answer: Answer, found: Sequence[Move]) -> str:
                       f"{_replicas(one)} {text.plain(one.scenario.chip.name)}"]  # fmt: skip
         rows.append([say(LABELS[move.name]), *cells])
     head = [
-        "",
+        say("Figure"),
         say("At half: USD/hour"),
         say("Best plan"),
         say("At twice: USD/hour"),
