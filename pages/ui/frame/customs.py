@@ -151,10 +151,10 @@ def _bound(key: str, label: str, shown: bool) -> None:
         return
     typed.box(
         key,
+        label,
         custom.LONGEST_LINK_TEXT,
         partial(
             st.text_input,
-            label,
             help=say("What the link carries. Clear it to drop the custom entry."),
         ),
     )
@@ -323,10 +323,10 @@ def weights() -> None:
     """The two distributions of the acceptance bench, as the link carries them."""
     typed.box(
         WEIGHTS,
+        say("Bench weights"),
         500,
         partial(
             st.text_input,
-            say("Bench weights"),
             placeholder="0.5,0.3,0.2;0.6,0.3,0.1",
             help=say("Of target and draft in the acceptance bench; empty takes its first example."),
         ),
@@ -338,10 +338,10 @@ def prices() -> None:
     key = link.PRICES
     typed.box(
         key,
+        say("Price list"),
         purchase.LONGEST,
         partial(
             st.text_area,
-            say("Price list"),
             height=96,
             placeholder=say("such as {one}", one="h100-sxm 2.49; b200 own 40000 1000 W"),
             help=say("One chip a line: its id or name, and USD an hour; or own and its purchase "

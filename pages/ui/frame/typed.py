@@ -11,26 +11,28 @@ from pages.ui.frame import language
 from pages.ui.frame.link import refusal
 
 
-def box(key: str, longest: int, draw: Callable[..., object]) -> None:
+def box(key: str, label: str, longest: int, draw: Callable[..., object]) -> None:
     """Draw what is typed into, and out of sight what the link holds.
 
     Parameters
     ----------
     key : str
         Of the text in links.
+    label : str
+        Of both.
     longest : int
         Characters that it may have.
     draw : callable
-        The box, with its label and help.
+        The box, with its help.
     """
     state, shown, drawn, problem = st.session_state, *_keys(key)
     with st.container(key=f"bound-{key}", height=1, border=False):
-        held = st.text_area(key, key=key, bind="query-params", max_chars=longest)
+        held = st.text_area(label, key=key, bind="query-params", max_chars=longest)
     if shown not in state or state.get(drawn) != held:
         # A link, a step in the browser's history, or what another control made.
         state[shown], state[problem] = held, ""
     state[drawn] = held
-    draw(key=shown, max_chars=longest, persist_state="session", on_change=_take, args=(key,))
+    draw(label, key=shown, max_chars=longest, persist_state="session", on_change=_take, args=(key,))
     if state.get(problem):
         st.warning(say("Not in the link: {reason}.", reason=state[problem]))
 
