@@ -21,7 +21,7 @@ from pages.ui.writing import tables, text
 LOGITS = Typed("sampling-logits", "logits", read=sampling.logits_of_text)
 
 # Of the bench's examples, and what they are here.
-FLAT, PEAKED = marked("flat: many fair choices"), marked("peaked: one token nearly certain")
+FLAT, PEAKED = marked("a flat distribution"), marked("a peaked distribution")
 _TARGETS = {
     PEAKED: bench.EXAMPLES["code: one token nearly certain"][1],
     FLAT: bench.EXAMPLES["chat: many fair choices"][1],
