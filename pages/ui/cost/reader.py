@@ -54,7 +54,7 @@ def sentence(view: CostView) -> str:
     )
     comes = say(
         "Each reader gets **{rate}** token/s, {faster}.",
-        rate=written.told("user_rate", 1 / tpot, s), faster=faster,
+        rate=_most(s, 1 / tpot), faster=faster,
     )  # fmt: skip
     hidden, first = _hidden(view), _least(s, view.reading)
     if not hidden:
@@ -69,6 +69,13 @@ def sentence(view: CostView) -> str:
 
 def _tokens(hidden: int) -> str:
     return text.plural(hidden, marked("{n} hidden token"), marked("{n} hidden tokens"))
+
+
+def _most(s: Scenario, rate: float) -> str:
+    """Token/s; the bound of a step is never more than the least."""
+    if s.fidelity == "bound":
+        return say("at most {figure}", figure=text.rate(rate))
+    return written.told("user_rate", rate, s)
 
 
 def _least(s: Scenario, seconds: float) -> str:
