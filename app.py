@@ -9,7 +9,6 @@ from functools import partial
 
 import streamlit as st
 
-from calc import scenario
 from calc.words import say
 from pages.ui.frame import (
     chrome,
@@ -19,6 +18,7 @@ from pages.ui.frame import (
     made,
     pinned,
     presentation,
+    redraw,
     session,
     sidebar,
 )
@@ -45,6 +45,7 @@ PAGES = (
 )
 
 session.settle_heap()
+redraw.begin()
 language.speak()
 st.set_page_config(page_icon=chrome.ICON, layout="wide", initial_sidebar_state=344)
 chrome.dress()
@@ -58,10 +59,7 @@ entries = {
 entry = st.navigation(list(entries.values()), position="top")
 link.canonicalise()
 shown = next(page for page in offered if entries[page.name].url_path == entry.url_path)
-catalogues = link.catalogues()
-values = sidebar.controls(
-    groups.fields(shown.groups) - set(shown.unused), catalogues, shown.unfolded
-)
+sidebar.controls(groups.fields(shown.groups) - set(shown.unused), link.catalogues(), shown.unfolded)
 with st.sidebar, st.container(horizontal=True):
     spoken = language.current()
     if link.option(presentation.LANGUAGE) != spoken:
@@ -70,12 +68,14 @@ with st.sidebar, st.container(horizontal=True):
     link.option(presentation.VIEW, on_change=partial(present.start_at, shown.exhibits))
     chrome.ways()
 link.keep([switch for page in offered for switch in page.switched])
-chosen = scenario.build(values, catalogues)
-made.keep(chosen, link.widget_values())
-st.set_page_config(page_title=tables.tab_title(say(shown.title), chosen))
+held = link.widget_values()
+chosen = link.scenario(held)
+made.keep(chosen, held)
 if present.wanted():
+    st.set_page_config(page_title=tables.tab_title(say(shown.title), chosen))
     present.show(chosen, offered)
 else:
-    beside_title = (pinned.control, link.share, partial(download.control, chosen, offered))
+    beside_title = (pinned.control, link.share, partial(download.control, offered))
     with session.lending(session.Lent(chosen, beside_title)):
         entry.run()
+redraw.done(link.DEFAULTS)

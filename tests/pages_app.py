@@ -16,6 +16,7 @@ from calc.explain import EXPLANATIONS, bounds
 from calc.explain.expression import Expression
 from calc.scenario import build
 from pages.ui.compare.view import CompareView
+from pages.ui.frame import redraw
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.page import ROOT, Page, View, named, pages
 from pages.ui.frame.pinned import Contender
@@ -41,6 +42,9 @@ class _Served(PagesManager):
 
 vars(app_test)["PagesManager"] = _Served
 
+
+# Its harness sees nothing but what was drawn last.
+redraw.BY_NAME = False
 
 # In the order of the navigation.
 PAGES: Mapping[str, Page[Any]] = {page.name: page for page in pages(named())}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 
-@st.cache_resource(show_spinner=False)
+@cache
 def registered(file: Path, html: str = "", css: str = "") -> Callable[..., Any]:
     """The component whose script is `file`, registered once a server."""
     return st.components.v2.component(

@@ -144,8 +144,9 @@ function follow(host) {
 }
 
 function moved(host, row, slider) {
-  const index = row.shown.stops.indexOf(Number(slider.getAttribute("aria-valuetext")));
-  if (index === (row.ahead ?? row.shown.index)) return;
+  const stop = Number(slider.getAttribute("aria-valuetext"));
+  const index = row.shown.stops.indexOf(stop);
+  if (stop === (row.ahead ?? row.shown.stops[row.shown.index])) return;
   if (index === row.shown.index) {
     restore(row);
     row.ahead = undefined;
@@ -154,7 +155,7 @@ function moved(host, row, slider) {
   if (index < 0 || (host.dragging && !row.family)) dim(true, true);
   // Steps of a key stay on the axes that are there, which the answer widens where it must.
   else play(row, index, host.dragging);
-  row.ahead = index;
+  row.ahead = stop;
   if (index >= 0) {
     row.input.value = index;
     word(row);
@@ -184,7 +185,9 @@ function fill(host, row, shown, colour) {
   else row.input.value = shown.index;
   word(row);
   if (row.ahead === undefined) return;
-  if (row.family && row.ahead >= 0 && row.ahead !== shown.index) play(row, row.ahead, host.dragging);
+  // By its value: the answer may have other stops.
+  const ahead = shown.stops.indexOf(row.ahead);
+  if (row.family && ahead >= 0 && ahead !== shown.index) play(row, ahead, host.dragging);
   else {
     row.ahead = undefined;
     dim(false);

@@ -20,7 +20,7 @@ from calc.fields import Field, Quantity
 from calc.words import say
 from pages.ui.charts import kit, renderer
 from pages.ui.charts.component import registered
-from pages.ui.frame import language, sidebar
+from pages.ui.frame import language, redraw, sidebar
 from pages.ui.writing import palette, text
 
 _HTML = '<div class="ledger-scrub"></div>'
@@ -199,6 +199,7 @@ def _axes(charts: Sequence[kit.Chart]) -> dict[str, Any]:
 def _wanted(key: str) -> None:
     field = st.session_state[key].get("wanted")
     st.session_state[f"_{key}-{field}-wanted"] = True
+    redraw.reached(redraw.BODY)
 
 
 def _chosen(key: str, stops: Mapping[str, Sequence[float]]) -> None:

@@ -151,6 +151,7 @@ PAGE = Page(
         "pins": pins,
     },
     controls="baseline",
+    fold="tables",
     explained=tuple(one.id for one in compare.MEASURES),
     exhibits=EXHIBITS,
     sections=sections,

@@ -224,6 +224,7 @@ PAGE = Page(
     },
     controls="scale",
     last="layout",
+    fold="details",
     lead=marked("How fast, how many users, what cost: any LLM on any chip."),
     switches=(
         Switch(SCALE, "scale", SCALES[0], SCALES),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from typing import Any, Generic
 
 import streamlit as st
 
 from calc import Scenario, calibration
 from calc.explain import EXPLANATIONS
 from calc.words import say
-from pages.ui.frame import groups, link, session, sidebar, tabs
+from pages.ui.frame import groups, link, redraw, session, sidebar, sight, tabs
 from pages.ui.frame.page import Metrics, Page, Part, V
 from pages.ui.writing import explained, hosted, published, tables, text, written
 
@@ -24,25 +25,71 @@ _CARD_HEIGHT, _LINE_HEIGHT = 84, 20
 
 def page(shown: Page[V]) -> None:
     """Draw a page, for the scenario that app.py lends."""
-    lent = session.lent()
-    view = shown.view(lent.scenario, st.session_state)
-    _header(shown, view, lent.beside_title)
-    if not shown.ready(view):
-        if shown.otherwise:
-            shown.otherwise(view)
-        return
-    parts = parts_of(shown)
-    # What is drawn before the parts above it: frame.css shows a page that has it once it is whole.
-    places = {
-        name: st.container(key="own-controls" if name == shown.controls else None) for name in parts
-    }
-    unfinished = False
-    for name in sorted(parts, key=lambda name: (name == shown.last, name != shown.controls)):
-        with places[name]:
-            unfinished |= bool(parts[name](view))
-    if unfinished:
+    drawing = _Drawing(shown, session.lent())
+    redraw.piece(redraw.BODY, drawing.body)
+    if shown.ready(drawing.view):
+        redraw.piece(sight.BELOW, drawing.below, apart=[sight.MARK])
+    if drawing.unfinished:
         # With what is known on screen meanwhile.
         st.rerun()
+
+
+class _Drawing(Generic[V]):
+    """A page in two pieces, of one view: what is seen at once, and what stands below the fold."""
+
+    def __init__(self, shown: Page[V], lent: session.Lent) -> None:
+        self.shown = shown
+        self.beside_title = lent.beside_title
+        self.values: Mapping[str, Any] | None = None
+        self.scenario = lent.scenario
+        self.unfinished = False
+        self.view = self._seen()
+
+    def _seen(self) -> V:
+        return self.shown.view(self.scenario, st.session_state)
+
+    def _follow(self) -> None:
+        """Take the scenario that the controls hold, where app.py does not lend it."""
+        if not redraw.again():
+            return
+        values = link.widget_values(redraw.check())
+        if values != self.values:
+            self.values, self.scenario = values, link.scenario(values)
+            self.view = self._seen()
+
+    def body(self) -> None:
+        """The title, and the parts above the fold."""
+        self._follow()
+        st.set_page_config(page_title=tables.tab_title(say(self.shown.title), self.scenario))
+        _header(self.shown, self.view, [partial(one, self.scenario) for one in self.beside_title])
+        if self.shown.ready(self.view):
+            self._draw(_above(self.shown))
+        elif self.shown.otherwise:
+            self.shown.otherwise(self.view)
+
+    def below(self) -> None:
+        """All other parts."""
+        self._follow()
+        if redraw.BY_NAME:
+            with st.container(key=sight.BELOW):
+                sight.mark()
+                self._draw(_below(self.shown))
+        else:
+            self._draw(_below(self.shown))
+
+    def _draw(self, parts: Mapping[str, Part[V]]) -> None:
+        # What is drawn before the parts above it: frame.css shows a page that has it once it is
+        # whole.
+        places = {
+            name: st.container(key="own-controls" if name == self.shown.controls else None)
+            for name in parts
+        }
+        order = {self.shown.controls: -1, self.shown.last: 1}
+        for name in sorted(parts, key=lambda name: order.get(name, 0)):
+            with places[name]:
+                self.unfinished |= bool(parts[name](self.view))
+        if self.unfinished and redraw.again():
+            st.rerun()
 
 
 def parts_of(shown: Page[V]) -> Mapping[str, Part[V]]:
@@ -52,6 +99,19 @@ def parts_of(shown: Page[V]) -> Mapping[str, Part[V]]:
         parts[_TABS] = partial(tabs.show, shown.tabs_key, shown.tabs)
     parts[_EXPLANATIONS] = partial(_explanations, shown)
     return parts
+
+
+def _above(shown: Page[V]) -> Mapping[str, Part[V]]:
+    parts, below = parts_of(shown), _below(shown)
+    return {name: part for name, part in parts.items() if name not in below}
+
+
+def _below(shown: Page[V]) -> Mapping[str, Part[V]]:
+    """Where nothing else is said, the tabs and the explanations."""
+    parts = parts_of(shown)
+    names = [*parts]
+    fold = names.index(shown.fold) if shown.fold else len(shown.parts)
+    return {name: parts[name] for name in names[fold:]}
 
 
 def _header(shown: Page[V], view: V, beside: Iterable[Callable[[], None]]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from calc.purchase import DISCOUNTED, OWNED
+from calc.scenario import OWN
 from calc.words import marked
 from pages.ui.frame.presentation import FIELDS, VIEWING
 
@@ -184,6 +185,13 @@ ASKED_BY: Mapping[str, tuple[str, Collection[str]]] = {
         ("capital", "surroundings", "years", "in_use", "energy_price", "pue"), _OF_OWNED
     ),
 }
+
+
+# Fields that the controls of others, or what is said among them, go by.
+SHAPING = frozenset(
+    {"model", "chip", "weight_format", "fidelity", "engine", *OWN}
+    | {other for other, _ in ASKED_BY.values()}
+)
 
 
 def asked(name: str, chosen: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode
 import streamlit as st
 
 import presets
-from calc import link, pins
+from calc import Scenario, link, pins
 from calc import scenario as scenarios
 from calc.fields import Catalogues, Choice, Option
 from calc.words import say
@@ -23,7 +23,8 @@ PRESETS: Catalogues = {
 }
 
 _CHOICES = [field for field in FIELDS if isinstance(field, Choice)]
-_DEFAULTS: Mapping[str, Any] = {
+# What the link holds where it holds nothing, by key.
+DEFAULTS: Mapping[str, Any] = {
     **{text.key: "" for text in link.TEXTS},
     **{key: field.absent for key, field in BY_KEY.items()},
 }
@@ -36,10 +37,12 @@ def catalogues() -> Catalogues:
 
 def custom_texts() -> dict[str, str]:
     """Texts of the custom model and chip, by link key; the controls go before the link."""
-    return {
-        text.key: str(st.session_state.get(text.key, st.query_params.get(text.key, "")))
-        for text in link.TEXTS
-    }
+    return {text.key: _text(text.key) for text in link.TEXTS}
+
+
+def _text(key: str) -> str:
+    found = st.session_state.get(key)
+    return str(st.query_params.get(key, "") if found is None else found)
 
 
 def carried() -> Collection[str]:
@@ -48,7 +51,7 @@ def carried() -> Collection[str]:
     For all keys at once: Streamlit takes long over reading one.
     """
     held: Mapping[Any, Any] = st.session_state.to_dict()
-    moved = {key for key, default in _DEFAULTS.items() if held.get(key, default) != default}
+    moved = {key for key, default in DEFAULTS.items() if held.get(key, default) != default}
     return moved | set(st.query_params)
 
 
@@ -170,9 +173,9 @@ def _dismiss() -> None:
     switches.dismiss()
 
 
-def widget_values() -> dict[str, Any]:
-    """Field values as the bound widgets hold them."""
-    held: Mapping[Any, Any] = st.session_state.to_dict()
+def widget_values(state: Mapping[Any, Any] | None = None) -> dict[str, Any]:
+    """Field values as the bound widgets hold them, in a session whose state may be read already."""
+    held: Mapping[Any, Any] = st.session_state.to_dict() if state is None else state
     fields = {field.name: held.get(field.key, field.absent) for field in FIELDS}
     for field in _CHOICES:
         # The way back may end where a custom entry was chosen and not yet given.
@@ -180,6 +183,11 @@ def widget_values() -> dict[str, Any]:
             fields[field.name] = field.default
     given = custom_texts()
     return {**fields, **{text.name: given[text.key] for text in link.TEXTS}}
+
+
+def scenario(values: Mapping[str, Any] | None = None) -> Scenario:
+    """The scenario that the controls hold, whose values may be known already."""
+    return scenarios.build(values or widget_values(), catalogues())
 
 
 def _there(field: Choice, id: str) -> bool:
@@ -205,7 +213,7 @@ def _explicit(text: str) -> str:
 def explicit_url() -> str:
     """The address of this page with every setting written out."""
     values = widget_values()
-    figures = made.parameter(scenarios.build(values, catalogues()), values)
+    figures = made.parameter(scenario(values), values)
     values["pins"] = _explicit(values["pins"])
     return _address(values, explicit=True, **figures)
 
@@ -245,7 +253,7 @@ def option(
     return chosen
 
 
-def share() -> None:
+def share(_: Scenario) -> None:
     """The explicit link to this page and scenario, ready to copy."""
     # Built only while it is open: the code block is a heavy thing to redraw at every move.
     with st.popover(

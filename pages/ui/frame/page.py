@@ -137,6 +137,9 @@ class Page(Generic[V]):
         look at what they hold.
     last : str
         The part that is drawn last wherever it stands: it takes longer than the others.
+    fold : str
+        The first part that nobody sees without scrolling: it and all behind it are drawn again only
+        while they are in sight. Without one the tabs are, if there are any, else the explanations.
     lead : str
         What the product is, above the question of its first page, marked for translation.
     tabs : mapping
@@ -167,6 +170,7 @@ class Page(Generic[V]):
     unused: tuple[str, ...] = ()
     controls: str = ""
     last: str = ""
+    fold: str = ""
     lead: str = ""
     tabs: Mapping[str, Part[V]] = field(default_factory=dict)
     metrics: Metrics[V] = field(default_factory=dict)

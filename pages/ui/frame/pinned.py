@@ -79,7 +79,7 @@ def contenders(scenario: Scenario) -> tuple[list[Contender], list[str]]:
     return found, said
 
 
-def control() -> None:
+def control(_: Scenario) -> None:
     """Pin the sidebar's scenario with one click, and the way to where the pins stand."""
     number = len(given())
     full = number >= pins.MOST

@@ -22,7 +22,7 @@ class Lent:
     """The sidebar's scenario, and the controls that stand beside a page's title."""
 
     scenario: Scenario
-    beside_title: Sequence[Callable[[], None]]
+    beside_title: Sequence[Callable[[Scenario], None]]
 
 
 @st.cache_resource(show_spinner=False)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import streamlit as st
@@ -14,13 +14,14 @@ from calc.link import PRICES, TEXTS, dump_value
 from calc.scenario import OWN, class_of, own_of, usual
 from calc.words import inside, say
 from pages.ui.charts import renderer
-from pages.ui.frame import customs, groups, listed, picker
+from pages.ui.frame import customs, groups, listed, picker, redraw, sight
 from pages.ui.frame.link import carried, has_room
 from pages.ui.frame.presentation import BY_NAME as FIELDS
 from pages.ui.writing import text
 
 
-def ladder(low: int, high: int) -> list[int]:
+@cache
+def ladder(low: int, high: int) -> Sequence[int]:
     """Stops of a logarithmic slider: four to an octave, every power of two among them."""
     stops = {low, high}
     octave = 1
@@ -52,7 +53,6 @@ def _logarithmic(field: Quantity) -> int:
     The slider is bound to the link. The box follows it, and sets it when somebody types: that is
     one step in the browser's history, so Back undoes it.
     """
-    exact = f"{field.key}-exact"
     stops = sorted({*ladder(int(field.low), int(field.high)), *_exact_values(field)})
     with st.container(horizontal=True, wrap=False, vertical_alignment="bottom"):
         value: int = st.select_slider(
@@ -62,30 +62,50 @@ def _logarithmic(field: Quantity) -> int:
             key=field.key,
             help=say(field.help),
             bind="query-params",
-            on_change=_follow,
-            args=(field.name,),
+            on_change=_moved,
+            args=(field,),
         )
-        st.session_state[exact] = value + UNSEEN
-        st.number_input(
-            say("{label}, exact", label=say(field.label)),
-            float(field.low),
-            field.high + UNSEEN,
-            field.low + UNSEEN,  # what an emptied box holds
-            step=1.0,
-            format="%.0f",
-            key=exact,
-            label_visibility="collapsed",
-            on_change=_use_exact,
-            args=(field, exact),
-        )
+        exact = _exact(field)
+        redraw.piece(exact, partial(_box, field), apart=[exact])
     return value
 
 
-def _use_exact(field: Quantity, exact: str) -> None:
-    given = st.session_state[exact]
-    if given % 1 != UNSEEN:
+def _exact(field: Field) -> str:
+    """Key of the box for an exact number, and name of the piece that it is."""
+    return f"{field.key}-exact"
+
+
+def _box(field: Quantity) -> None:
+    exact = _exact(field)
+    st.session_state[exact] = st.session_state[field.key] + UNSEEN
+    st.number_input(
+        say("{label}, exact", label=say(field.label)),
+        float(field.low),
+        field.high + UNSEEN,
+        field.low + UNSEEN,  # what an emptied box holds
+        step=1.0,
+        format="%.0f",
+        key=exact,
+        label_visibility="collapsed",
+        on_change=_use_exact,
+        args=(field,),
+    )
+
+
+def _use_exact(field: Quantity) -> None:
+    given = st.session_state[_exact(field)]
+    if given % 1 == UNSEEN:
+        _moved(field)
+    else:
         st.session_state[field.key] = int(given)
         _follow(field.name)
+
+
+def _moved(field: Field) -> None:
+    """What follows a control that moved, and where its move is seen."""
+    _follow(field.name)
+    if field.name not in groups.SHAPING:
+        redraw.moved(field.key, _exact(field), redraw.BODY, *sight.seen())
 
 
 # What requests were long when the controls were drawn last.
@@ -98,9 +118,10 @@ def _follow(moved: str) -> None:
     if moved not in (prompt.name, output.name):
         return
     held = st.session_state.get(context.key, context.default)
+    length = sum(st.session_state.get(one.key, one.default) for one in (prompt, output))
     if held in (context.default, st.session_state.get(_REQUEST)):
-        length = sum(st.session_state.get(one.key, one.default) for one in (prompt, output))
         use({context.name: length})
+    st.session_state[_REQUEST] = length
 
 
 def use_batch(batch: float) -> None:
@@ -167,10 +188,15 @@ def _list(field: Choice, ids: list[str]) -> str:
         key=field.key,
         help=say(field.help),
         bind="query-params",
-        on_change=_suggest,
-        args=(field.name,),
+        on_change=_chosen,
+        args=(field,),
     )
     return chosen
+
+
+def _chosen(field: Choice) -> None:
+    _suggest(field.name)
+    _moved(field)
 
 
 def _pick(field: Choice, id: str) -> None:
@@ -199,6 +225,8 @@ def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> An
             help=_help(field),
             placeholder=_unset(field, chosen, offered),
             bind="query-params",
+            on_change=_moved,
+            args=(field,),
         )
     if field.name in groups.TYPED:
         return st.number_input(
@@ -210,8 +238,8 @@ def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> An
             key=field.key,
             help=_help(field),
             bind="query-params",
-            on_change=_follow,
-            args=(field.name,),
+            on_change=_moved,
+            args=(field,),
         )
     if field.whole and field.low > 0:
         return _logarithmic(field)
@@ -224,6 +252,8 @@ def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> An
         key=field.key,
         help=say(field.help),
         bind="query-params",
+        on_change=_moved,
+        args=(field,),
     )
 
 
@@ -264,6 +294,8 @@ def _option(field: Option) -> str:
         key=field.key,
         help=say(field.help),
         bind="query-params",
+        on_change=_moved,
+        args=(field,),
     )
 
 
@@ -303,10 +335,8 @@ def _gather(field: Several, chosen: str) -> None:
     st.session_state[field.key] = field.plain(st.session_state[chosen])
 
 
-def controls(
-    used: Collection[str], offered: Catalogues, unfolded: Collection[str]
-) -> dict[str, Any]:
-    """Draw the controls and return the field values.
+def controls(used: Collection[str], offered: Catalogues, unfolded: Collection[str]) -> None:
+    """Draw the controls.
 
     What a page does not use is said beside the heading. Every control stays in its place: a bound
     one that is left out, or drawn elsewhere, may lose its value from the link.
@@ -329,7 +359,6 @@ def controls(
                 opened = group in unfolded
                 values |= _folded(group, rows, used, offered, values, opened, idle, there)
     st.session_state[_REQUEST] = values["prompt"] + values["output"]
-    return values
 
 
 def _parts(values: Mapping[str, Any], offered: Catalogues) -> None:

@@ -173,6 +173,7 @@ PAGE = Page(
         "own": own.section,
     },
     controls="filters",
+    fold="phases",
     tabs={
         marked("By source"): sources,
         marked("Outside the area"): outside,

@@ -15,7 +15,7 @@ from pages.ui.frame.page import Page
 from pages.ui.report import report, workbook
 
 
-def control(scenario: Scenario, pages: Sequence[Page[Any]]) -> None:
+def control(pages: Sequence[Page[Any]], scenario: Scenario) -> None:
     """The report as HTML and the sweep as CSV."""
     with st.popover(
         say("Report"), icon=":material/description:", key="report", on_change="rerun"
