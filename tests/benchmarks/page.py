@@ -11,6 +11,7 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from socket import IPPROTO_TCP, TCP_QUICKACK
@@ -30,6 +31,8 @@ from pages_app import PAGES, address
 
 ROOT = Path(__file__).parents[2]
 PRESSES = 25
+# Nothing has been drawn for so long.
+SETTLED = 300
 FRESH = 5
 STOCK = {"LEDGER_STOCK_CHARTS": "1"}
 WATCH = """
@@ -57,21 +60,55 @@ requestAnimationFrame(tick);
 """
 
 
-def press_times(page: Page, url: str, mark: str) -> list[float]:
-    """Milliseconds from key press to the last `mark`, for each press."""
+def press_times(
+    page: Page, url: str, mark: str, press: Callable[[Page, int], None], seen: str = ""
+) -> list[float]:
+    """Milliseconds from key press to the last `mark`, for each press; with `seen` scrolled to."""
     page.goto(url)
     page.wait_for_selector(IDLE)
     page.wait_for_timeout(3000)
+    if seen:
+        page.locator(seen).scroll_into_view_if_needed()
+        page.wait_for_timeout(1500)
     page.evaluate(WATCH)
-    page.get_by_role("slider", name="Batch").first.focus()
     times = []
     for i in range(PRESSES + 3):
-        page.keyboard.press("ArrowRight" if (i // 4) % 2 == 0 else "ArrowLeft")
+        press(page, i)
         page.wait_for_timeout(700)
+        page.wait_for_function(f"performance.now() - Math.max(mark.{mark}, mark.idle) > {SETTLED}")
         took: float = page.evaluate(f"mark.{mark} - mark.pressed")
         if i >= 3:  # the first presses warm up
             times.append(took)
     return times
+
+
+def step(page: Page, i: int) -> None:
+    """One step of the batch slider, four there and four back."""
+    slider = page.get_by_role("slider", name="Batch").first
+    slider.press("ArrowRight" if (i // 4) % 2 == 0 else "ArrowLeft")
+
+
+def choose(label: str) -> Callable[[Page, int], None]:
+    """The next format in a select box, and back."""
+
+    def press(page: Page, i: int) -> None:
+        box = page.get_by_test_id("stSidebar").get_by_role("combobox", name=label)
+        box.click()
+        box.press("ArrowUp" if i % 2 else "ArrowDown")
+        box.press("Enter")
+
+    return press
+
+
+def find(label: str, names: tuple[str, str]) -> Callable[[Page, int], None]:
+    """One of two, in a box to search in."""
+
+    def press(page: Page, i: int) -> None:
+        box = page.get_by_test_id("stSidebar").get_by_role("combobox", name=label)
+        box.fill(names[i % 2])
+        box.press("Enter")
+
+    return press
 
 
 def server_times(url: str, path: str = "", query: str = "") -> list[float]:
@@ -102,6 +139,9 @@ def _rerun(socket: ClientConnection, message: BackMsg) -> tuple[float, str]:
         socket.socket.setsockopt(IPPROTO_TCP, TCP_QUICKACK, 1)
         answer = ForwardMsg.FromString(socket.recv(timeout=30, decode=False))
         if answer.WhichOneof("type") == "script_finished":
+            # A control asked for pieces by name: they come in a run of their own.
+            if answer.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                continue
             return 1e3 * (last - start), slider
         if answer.WhichOneof("type") == "delta":
             last = time.perf_counter()
@@ -109,43 +149,78 @@ def _rerun(socket: ClientConnection, message: BackMsg) -> tuple[float, str]:
                 slider = answer.delta.new_element.slider.id
 
 
-def row(name: str, times: list[float]) -> None:
-    """Print one line of the table."""
+def row(name: str, times: list[float], floor: float = math.nan) -> None:
+    """Print one line of the table, and how often the empty app would be done, if that is known."""
     p95 = statistics.quantiles(times, n=20)[-1]
-    print(f"{name:<44}{statistics.median(times):>8.1f}{p95:>8.1f}")
+    ratio = "" if math.isnan(floor) else f"{statistics.median(times) / floor:>8.1f}"
+    print(f"{name:<52}{statistics.median(times):>8.1f}{p95:>8.1f}{ratio}", flush=True)
+
+
+EMPTY = Path(__file__).with_name("empty_app.py")
+APP = ROOT / "serve.py"
+# What is pressed on Decode, and what must be in sight for it.
+PRESSES_ON_DECODE: dict[str, tuple[Callable[[Page, int], None], str]] = {
+    "batch": (step, ""),
+    "batch, tornado in sight": (step, "[data-chart=sensitivities]"),
+    "KV format": (choose("KV cache"), ""),
+    "chip": (find("Chip", ("H100 SXM", "TPU v5e")), ""),
+    "model": (find("Model", ("Llama 3 8B", "Llama 3 70B")), ""),
+}
 
 
 def main() -> None:
     """Measure and print."""
-    empty = Path(__file__).with_name("empty_app.py")
-    print(f"{'milliseconds, ' + str(PRESSES) + ' presses':<44}{'median':>8}{'p95':>8}")
-    with serve(empty) as url:
-        row("empty app, rerun on the server", server_times(url))
-    with serve(ROOT / "app.py") as url:
-        for path, query in product(map(address, PAGES), ("", "f=operators")):
-            name = f"{path or 'decode'} {query}".strip()
-            row(f"{name}, rerun on the server", server_times(url, path, query))
+    print(
+        f"{'milliseconds, ' + str(PRESSES) + ' presses':<52}{'median':>8}{'p95':>8}{'× empty':>8}"
+    )
+    on_server()
     with launched() as browser:
-        for name, app, mark, setting in (
-            ("empty app, key to idle", empty, "idle", {}),
-            ("Decode, stock charts, key to last drawn", ROOT / "app.py", "drawn", STOCK),
-            ("Decode, drawn in place, key to last drawn", ROOT / "app.py", "drawn", {}),
-        ):
-            os.environ.update(setting)
-            with serve(app) as url:
+        in_browser(browser)
+
+
+def on_server() -> None:
+    """Reruns of every page, each beside one of the empty app: the machine may have other work."""
+    with serve(EMPTY) as empty, serve(APP) as url:
+        for path, query in product(map(address, PAGES), ("", "f=operators")):
+            floor = server_times(empty)
+            if not path and not query:
+                row("empty app, rerun on the server", floor)
+            name = f"{path or 'decode'} {query}".strip()
+            times = server_times(url, path, query)
+            row(f"{name}, rerun on the server", times, statistics.median(floor))
+
+
+def in_browser(browser: Browser) -> None:
+    """Keys on Decode, frames of a scrub, and the first chart."""
+
+    def pressed(url: str, mark: str, press: Callable[[Page, int], None], seen: str) -> list[float]:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        try:
+            return press_times(page, url, mark, press, seen)
+        finally:
+            page.close()
+
+    with serve(EMPTY) as url:
+        idle = pressed(url, "idle", step, "")
+        row("empty app, key to idle", idle)
+    floor = statistics.median(idle)
+    for drawn, setting in (("stock charts", STOCK), ("drawn in place", {})):
+        os.environ.update(setting)
+        with serve(APP) as url:
+            for name, (press, seen) in PRESSES_ON_DECODE.items():
+                if setting and name != "batch":
+                    continue
+                times = pressed(url, "drawn", press, seen)
+                row(f"Decode, {drawn}, {name} to last drawn", times, floor)
+            row(f"Decode, {drawn}, first chart", first_charts(browser, url))
+            if not setting:
                 page = browser.new_page(viewport={"width": 1440, "height": 900})
-                row(name, press_times(page, url, mark))
+                frames, sent = scrub_frames(page, url)
                 page.close()
-                if mark == "drawn" and not setting:
-                    page = browser.new_page(viewport={"width": 1440, "height": 900})
-                    frames, sent = scrub_frames(page, url)
-                    page.close()
-                    row(f"Decode, scrub frame ({sent} messages sent)", frames)
-                    print(f"{'':<44}{1e3 * len(frames) / sum(frames):>8.1f} frames/s")
-                if mark == "drawn":
-                    row(f"{name.split(', key')[0]}, first chart", first_charts(browser, url))
-            for key in setting:
-                del os.environ[key]
+                row(f"Decode, scrub frame ({sent} messages sent)", frames)
+                print(f"{'':<52}{1e3 * len(frames) / sum(frames):>8.1f} frames/s")
+        for key in setting:
+            del os.environ[key]
 
 
 def scrub_frames(page: Page, url: str) -> tuple[list[float], int]:
