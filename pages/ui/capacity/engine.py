@@ -9,7 +9,7 @@ import streamlit as st
 
 from calc import Scenario, engine_log, pool
 from calc.words import marked, say
-from pages.ui.frame import sidebar
+from pages.ui.frame import taking
 from pages.ui.frame.page import View
 from pages.ui.frame.presentation import BY_NAME as FIELDS
 from pages.ui.writing import fit, reference, tables, text
@@ -145,7 +145,7 @@ def _caption(s: Scenario, found: pool.Pool) -> str:
 def _use(own: float) -> None:
     """Take it for the runtime memory, in the field's unit."""
     field = FIELDS["runtime_memory"]
-    sidebar.use({field.name: min(round(own / 1e9, 1), 64.0)})
+    taking.use({field.name: min(round(own / 1e9, 1), 64.0)})
 
 
 def _own(s: Scenario, asked: Asked) -> None:

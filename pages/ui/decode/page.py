@@ -13,7 +13,7 @@ from pages.ui.charts import kit, rooflines, scrubber, sweeps
 from pages.ui.decode import levers, operator_figures, tables, techniques, utilisation, words
 from pages.ui.decode import start as first
 from pages.ui.decode.view import MEASURED, METRICS, SCALE, SCALES, DecodeView, by_batch, by_context
-from pages.ui.frame import draw, groups, sidebar
+from pages.ui.frame import draw, groups, taking
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section
 from pages.ui.frame.switches import Switch
@@ -61,7 +61,7 @@ def charts(view: DecodeView) -> None:
     scrubber.show("decode-scrub", [by_batch(view), by_context(view)])
     with st.grid(2, min_column_width=400):
         step_time(view).draw("step-time", revision=f"step-{view.log}")
-        frontier(view).draw("frontier", revision=f"frontier-{view.log}", on_click=sidebar.use_batch)
+        frontier(view).draw("frontier", revision=f"frontier-{view.log}", on_click=taking.use_batch)
 
 
 def scale(view: DecodeView) -> None:

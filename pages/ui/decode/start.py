@@ -12,7 +12,7 @@ import streamlit as st
 from calc import link
 from calc.scenario import SCHEMA
 from calc.words import marked, say
-from pages.ui.frame import sidebar
+from pages.ui.frame import taking
 from pages.ui.frame.link import PRESETS
 from pages.ui.frame.page import ROOT
 
@@ -71,4 +71,4 @@ def _row() -> AbstractContextManager[object]:
 def _show(query: str) -> None:
     now = {field.name: st.session_state.get(field.key, field.default) for field in SCHEMA}
     wanted = settings(query)
-    sidebar.use({name: value for name, value in wanted.items() if value != now[name]})
+    taking.use({name: value for name, value in wanted.items() if value != now[name]})

@@ -15,7 +15,7 @@ from calc import Model, custom, hf_config, link, purchase
 from calc.chip import RATES
 from calc.hf_refusals import UnknownFamilyError
 from calc.words import marked, say
-from pages.ui.frame import language, typed
+from pages.ui.frame import language, taking, typed
 from pages.ui.frame.link import PRESETS, custom_texts, refusal
 from pages.ui.writing import text
 from presets import formats
@@ -40,6 +40,7 @@ def _use_model(content: str) -> None:
     st.session_state[_MODEL_PROBLEM] = ""
     st.session_state["cfg"] = written
     st.session_state["model"] = custom.ID
+    taking.suggest("model")
 
 
 def _check_room(key: str, text: str) -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 from calc import Scenario, calibration
 from calc.explain import EXPLANATIONS
 from calc.words import say
-from pages.ui.frame import groups, link, redraw, session, sidebar, sight, tabs
+from pages.ui.frame import groups, link, redraw, session, sight, tabs, taking
 from pages.ui.frame.page import Metrics, Page, Part, V
 from pages.ui.writing import explained, hosted, published, tables, text, written
 
@@ -158,7 +158,7 @@ def _offer(scenario: Scenario) -> None:
                 say("Compute in {format}", format=text.plain(known.id)),
                 key="offered-format",
                 type="tertiary",
-                on_click=sidebar.use,
+                on_click=taking.use,
                 args=({"compute_format": known.id},),
             )
 

@@ -13,7 +13,7 @@ from calc import scenario as scenarios
 from calc.fields import Choice, Field, Option, Quantity
 from calc.pins import Pin
 from calc.words import inside, marked, say
-from pages.ui.frame import sidebar
+from pages.ui.frame import taking
 from pages.ui.frame.link import PRESETS, has_room, of_pin, widget_values
 from pages.ui.frame.page import ROOT
 from pages.ui.frame.presentation import FIELDS, SETTINGS, VIEWING
@@ -247,7 +247,7 @@ def _open(i: int) -> Callable[[], None]:
         if not has_room(texts):
             return
         fields = [field for field in FIELDS if field not in VIEWING]
-        sidebar.use(
+        taking.use(
             {
                 field.name: values[field.name]
                 for field in fields

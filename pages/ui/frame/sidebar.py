@@ -10,12 +10,12 @@ from typing import Any
 import streamlit as st
 
 from calc.fields import Catalogues, Choice, Field, Option, Quantity, Rows, Several
-from calc.link import PRICES, TEXTS, dump_value
+from calc.link import PRICES, dump_value
 from calc.scenario import OWN, class_of, own_of, usual
 from calc.words import inside, say
 from pages.ui.charts import renderer
-from pages.ui.frame import customs, groups, listed, picker, redraw, sight
-from pages.ui.frame.link import carried, has_room
+from pages.ui.frame import customs, groups, listed, picker, redraw, sight, taking
+from pages.ui.frame.link import carried
 from pages.ui.frame.presentation import BY_NAME as FIELDS
 from pages.ui.writing import text
 
@@ -120,51 +120,8 @@ def _follow(moved: str) -> None:
     held = st.session_state.get(context.key, context.default)
     length = sum(st.session_state.get(one.key, one.default) for one in (prompt, output))
     if held in (context.default, st.session_state.get(_REQUEST)):
-        use({context.name: length})
+        taking.use({context.name: length})
     st.session_state[_REQUEST] = length
-
-
-def use_batch(batch: float) -> None:
-    """Make a batch the scenario's, if it can be."""
-    field = FIELDS["batch"]
-    assert isinstance(field, Quantity)
-    if field.problem(batch) is None:
-        st.session_state[field.key] = int(batch)
-
-
-_TEXT_KEYS = {text.name: text.key for text in TEXTS}
-
-
-def use(values: Mapping[str, Any]) -> None:
-    """Make plain values, by the names of fields and texts, the scenario's, if the link has room.
-
-    A control that was folded away starts with the value it is given, and would not tell the link.
-    """
-    texts = {_TEXT_KEYS[name]: text for name, text in values.items() if name in _TEXT_KEYS}
-    if texts and not has_room(texts):
-        return
-    for name, value in values.items():
-        field = FIELDS.get(name)
-        key = field.key if field else _TEXT_KEYS[name]
-        if key not in st.session_state:
-            st.query_params[key] = dump_value(field, value) if field else value
-        st.session_state[key] = value
-
-
-# What goes into the link when somebody picks a model or a chip, unless it holds another already:
-# weights as the model is published, and the share of memory that engines take by default.
-PUBLISHED = "pub"
-SUGGESTED: Mapping[str, Mapping[str, Any]] = {
-    "model": {"weight_format": PUBLISHED, "usable_memory": 0.9},
-    "chip": {"usable_memory": 0.9},
-}
-
-
-def _suggest(picked: str) -> None:
-    """Suggest what goes with a pick; defaults of the schema stay what absent keys mean."""
-    there = carried()
-    suggested = SUGGESTED.get(picked, {}).items()
-    use({name: value for name, value in suggested if FIELDS[name].key not in there})
 
 
 def _choice(field: Choice, offered: Catalogues) -> str:
@@ -195,13 +152,13 @@ def _list(field: Choice, ids: list[str]) -> str:
 
 
 def _chosen(field: Choice) -> None:
-    _suggest(field.name)
+    taking.suggest(field.name)
     _moved(field)
 
 
 def _pick(field: Choice, id: str) -> None:
     st.session_state[field.key] = id
-    _suggest(field.name)
+    taking.suggest(field.name)
 
 
 def _control(field: Field, offered: Catalogues, chosen: Mapping[str, Any]) -> Any:
@@ -363,7 +320,7 @@ def controls(used: Collection[str], offered: Catalogues, unfolded: Collection[st
 
 def _parts(values: Mapping[str, Any], offered: Catalogues) -> None:
     """How a model is published, where weights are taken so."""
-    if values["weight_format"] != PUBLISHED:
+    if values["weight_format"] != taking.PUBLISHED:
         return
     model = offered["models"][values["model"]]
     if model.checkpoint:

@@ -11,7 +11,7 @@ import streamlit as st
 from calc import Scenario, cost, metrics
 from calc.measured import Own, RowError, explained
 from calc.words import say
-from pages.ui.frame import sidebar
+from pages.ui.frame import taking
 from pages.ui.measured import several
 from pages.ui.measured.view import MeasuredView
 from pages.ui.writing import reference, text
@@ -69,7 +69,7 @@ def _single(view: MeasuredView) -> None:
     st.markdown(told(s, own))
     with st.container(horizontal=True):
         for key, (label, values) in offered(own).items():
-            st.button(label, key=key, on_click=sidebar.use, args=(values,))
+            st.button(label, key=key, on_click=taking.use, args=(values,))
     st.caption(say("As {formula} says.", formula=reference.linked("F12.3")))
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from calc import scenario
 from calc.words import marked, say
 from pages.ui.charts import kit, renderer
-from pages.ui.frame import draw, groups, sidebar
+from pages.ui.frame import draw, groups, taking
 from pages.ui.frame.page import Exhibit, Page, Shown, exhibited
 from pages.ui.frame.section import Section, Table
 from pages.ui.measured import figures, filters, own, public, tables, words
@@ -49,7 +49,7 @@ def _open(value: float) -> None:
     if 0 <= place < len(public.rows()):
         row = public.rows()[place]
         values = scenario.values_of(row.scenario)
-        sidebar.use({name: values[name] for name in SAID})
+        taking.use({name: values[name] for name in SAID})
         st.session_state[CHOSEN] = row.id
 
 

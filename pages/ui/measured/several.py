@@ -14,7 +14,7 @@ from calc.engine import EngineClass
 from calc.measured import Agreement, Left, Row, files, predictions
 from calc.scenario import FIELDS, differences, values_of
 from calc.words import inside, marked, say
-from pages.ui.frame import sidebar
+from pages.ui.frame import taking
 from pages.ui.frame.link import catalogues
 from pages.ui.measured import words
 from pages.ui.measured.view import MeasuredView
@@ -145,7 +145,7 @@ def _fitted(s: Scenario, rows: Sequence[Row]) -> None:
     found = fit(rows, known.constants)
     st.markdown(told(found, known, errors(rows, known.constants)))
     st.button(
-        say("Use this calibration"), key="own-use-fit", on_click=sidebar.use,
+        say("Use this calibration"), key="own-use-fit", on_click=taking.use,
         args=(differences(s, found.on(s)),),
     )  # fmt: skip
 

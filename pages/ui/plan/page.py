@@ -10,7 +10,7 @@ from calc.explain.plan import explanations
 from calc.plan import pasted
 from calc.serving.deployment import MOST_REPLICAS
 from calc.words import marked, say
-from pages.ui.frame import draw, groups, language, pinned, sidebar
+from pages.ui.frame import draw, groups, language, pinned, taking
 from pages.ui.frame.page import ROOT, Exhibit, Page, Shown
 from pages.ui.plan import figures, store, tables, taken, words
 from pages.ui.plan.view import SIMULATED, PlanView
@@ -268,7 +268,7 @@ def _paste(view: PlanView) -> None:
         st.warning(text.plain(str(error)))
         return
     st.markdown(words.pasted(found))
-    st.button(say("Use this command"), key="plan-use-pasted", on_click=sidebar.use,
+    st.button(say("Use this command"), key="plan-use-pasted", on_click=taking.use,
               args=(found.settings,))  # fmt: skip
 
 

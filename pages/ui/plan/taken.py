@@ -12,7 +12,7 @@ from calc.plan import Candidate
 from calc.purchase import Listed
 from calc.serving import prefill_pool
 from calc.serving.asked import FIELDS
-from pages.ui.frame import link, sidebar
+from pages.ui.frame import link, taking
 
 # What of a replica goes into the sidebar.
 _REPLICA = (
@@ -62,7 +62,7 @@ def take(one: Candidate) -> None:
         changed |= dict.fromkeys(typed, 0.0)
         if math.isfinite(listed.usd_per_hour) or math.isfinite(listed.capital):
             changed["prices"] = purchase.noted(values["prices"], before, listed)
-    sidebar.use(changed)
+    taking.use(changed)
 
 
 def _within(name: str, value: Any) -> Any:

@@ -15,7 +15,7 @@ from calc.errors import LedgerError
 from calc.spans import MOST_BATCH
 from calc.speculative import SpeculationError
 from calc.words import say
-from pages.ui.frame import sidebar
+from pages.ui.frame import taking
 from pages.ui.frame.page import Shown
 from pages.ui.frame.switches import Typed
 from pages.ui.writing import row_choice, sortable, tables, text
@@ -273,7 +273,7 @@ def _own(scenario: Scenario) -> None:
         alpha = speculative.alpha_of_reported(sum(accepted) / len(accepted), len(accepted))
         st.button(
             say("Use this acceptance"),
-            on_click=sidebar.use,
+            on_click=taking.use,
             args=({"acceptance": round(alpha, 4), "n_draft": len(accepted)},),
         )
     if tree:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from calc import Scenario, candidates, memory
 from calc.words import marked, say
-from pages.ui.frame import sidebar
+from pages.ui.frame import taking
 from pages.ui.writing import text, written
 
 # Layouts that are this close are as good.
@@ -34,7 +34,7 @@ def section(scenario: Scenario, total: float) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(sentence(scenario, total, best), width="content")
         st.button(
-            say("Use this layout"), key="use-best-layout", on_click=sidebar.use,
+            say("Use this layout"), key="use-best-layout", on_click=taking.use,
             args=(best.settings,),
         )  # fmt: skip
 

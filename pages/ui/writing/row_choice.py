@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.frame import sidebar
+from pages.ui.frame import taking
 from pages.ui.writing import sortable
 
 
@@ -21,7 +21,7 @@ def table(
 
     Parameters are those of `picked`, but for `settings`, which gives a row's values.
     """
-    picked(key, columns, lambda row: sidebar.use(settings(row)), **look)
+    picked(key, columns, lambda row: taking.use(settings(row)), **look)
 
 
 def picked(
