@@ -104,18 +104,49 @@ def activations_per_sequence(scenario: Scenario) -> float:
     return float(activations_per_chip(scenario, chosen) * chosen.tp * chosen.pp)
 
 
-def max_batch(scenario: Scenario, context: ArrayLike | None = None) -> NDArray[np.int64]:
+def beside_prefix(
+    scenario: Scenario, prefix: float, context: ArrayLike | None = None
+) -> tuple[Array, Array]:
+    """Cache of a prefix that sequences have in common, and what each holds beside it [byte].
+
+    A sequence holds what its tokens behind the prefix would hold alone: windows are filled by
+    these first, and a constant state is always its own.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Model, format and layout.
+    prefix : float
+        Tokens in common, fewer than the context [token].
+    context : array_like, optional
+        Cached tokens to use instead of the scenario's.
+
+    References
+    ----------
+    F8.29.
+    """
+    length = np.asarray(scenario.context if context is None else context)
+    whole = kv_per_sequence(scenario, length)
+    own = np.minimum(kv_per_sequence(scenario, length - prefix), whole)
+    return np.asarray(whole - own), np.asarray(own)
+
+
+def max_batch(
+    scenario: Scenario, context: ArrayLike | None = None, prefix: float = 0
+) -> NDArray[np.int64]:
     """Whole sequences whose cache fits beside the weights; 0 when the weights alone do not.
 
-    Sequences that keep nothing all fit: then it is the largest batch that can be asked for.
+    Sequences that keep nothing all fit: then it is the largest batch that can be asked for. A
+    `prefix` of so many tokens that all have in common is held once by each group of chips.
 
     References
     ----------
     F6.2; each group of chips has its own sequences.
     """
     groups = _groups(scenario)
-    each = kv_per_sequence(scenario, context) + activations_per_sequence(scenario)
-    room = (capacity(scenario) - weights(scenario)) / groups
+    common, own = beside_prefix(scenario, prefix, context)
+    each = own + activations_per_sequence(scenario)
+    room = (capacity(scenario) - weights(scenario)) / groups - common
     return np.asarray(groups * whole(room, each, largest_asked() // groups), dtype=np.int64)
 
 

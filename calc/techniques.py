@@ -16,7 +16,7 @@ from calc.aims import Outcome, outcome
 from calc.attention import PerToken
 from calc.levers import Formats, Lever
 from calc.scenario import Scenario
-from calc.words import marked, say
+from calc.words import digits, marked, say
 
 Array = NDArray[np.float64]
 
@@ -121,7 +121,7 @@ def _heads(s: Scenario, _: Formats, *, kind: str) -> _Found | str:
 
     without, used = (of(many), s) if in_use else (s, of(wanted))
     kept = [float(one.model.kv_bytes(s.context, s.kv_format)) for one in (without, used)]
-    to = say("KV {factor:.3g} × smaller", factor=kept[0] / kept[1]) if kept[1] else ""
+    to = say("KV {factor} × smaller", factor=digits(kept[0] / kept[1])) if kept[1] else ""
     return _swapped(without, used, in_use=in_use, to=to)
 
 
@@ -164,14 +164,16 @@ def _paged(s: Scenario, _: Formats) -> _Found | str:
     longest = s.model.max_context
     if not longest or memory.no_cache(s):
         return say("no longest context is published")
+    shortest, reserved = (float(memory.kv_per_sequence(s, tokens)) for tokens in (1, longest))
+    kept = min(float(memory.kv_per_sequence(s)) / reserved, 1.0)
+    if shortest == reserved or (kept == 1 and s.context < longest):
+        return say("one piece takes no more here")
     now = outcome(s)
-    kept = float(paging.contiguous_utilisation(min(s.context, longest), longest))
     held = float(paging.paged_utilisation(s.context, s.kv_block))
-    reserved = math.floor(now.max_batch * kept / held)
     return _Found(
-        replace(now, max_batch=reserved), now,
+        replace(now, max_batch=math.floor(now.max_batch * kept / held)), now,
         say("more fit below {n:,} tokens, which one piece reserves", n=longest),
-        in_use=True, to=say("{factor:.3g} × fuller", factor=held / kept),
+        in_use=True, to=say("{factor} × fuller", factor=digits(held / kept)),
     )  # fmt: skip
 
 
@@ -181,16 +183,12 @@ def _shared_prefix(s: Scenario, _: Formats) -> _Found | str:
     if not hit:
         return say("no prefix is cached")
     now = outcome(s)
-    own = float(memory.kv_per_sequence(s))
-    common = min(float(memory.kv_per_sequence(s, hit)), own)
-    room = memory.capacity(s) - memory.weights(s) - common
-    fitting = int(memory.whole(room, max(own - common, 1.0), memory.largest_asked()))
+    # The last token of a context is a sequence's own.
+    fitting = int(memory.max_batch(s, prefix=min(hit, s.context - 1)))
     first, again = (float(prefill.prompt_time(one).total) for one in (replace(s, prefix_hit=0), s))
-    return _Found(
-        now, replace(now, max_batch=max(fitting, now.max_batch)),
-        say("prefill {factor:.3g} × as fast", factor=first / again),
-        to=say("{n:,} tokens", n=hit),
-    )  # fmt: skip
+    faster = first / again
+    told = say("prefill {factor} × as fast", factor=digits(faster)) if faster > 0 else ""
+    return _Found(now, replace(now, max_batch=fitting), told, to=say("{n:,} tokens", n=hit))
 
 
 def _apart(s: Scenario, _: Formats) -> _Found | str:
@@ -204,8 +202,8 @@ def _apart(s: Scenario, _: Formats) -> _Found | str:
                      usd_per_million_tokens=now.usd_per_million_tokens * slower)  # fmt: skip
     after = replace(now, throughput_per_chip=now.throughput_per_chip / wider,
                     usd_per_million_tokens=now.usd_per_million_tokens * wider)  # fmt: skip
-    told = say("while {n:,.0f} prompt tokens join each step", n=joined.tokens)
-    to = say("{n:.2g} prefill replicas", n=beside) if math.isfinite(beside) else ""
+    told = say("prompt tokens that join each step: {n}", n=digits(joined.tokens))
+    to = say("prefill : decode {n} : 1", n=digits(beside)) if math.isfinite(beside) else ""
     return _Found(before, after, told, to=to)
 
 

@@ -101,9 +101,8 @@ def held(scenario: Scenario, n: int) -> Held:
     """
     s = scenario
     common = s.prompt // s.kv_block * s.kv_block
-    whole = float(memory.kv_per_sequence(s, s.prompt + s.output))
-    shared = float(memory.kv_per_sequence(s, common)) if common else 0.0
-    return Held(shared, n * (whole - shared), n * whole)
+    shared, own = map(float, memory.beside_prefix(s, common, s.prompt + s.output))
+    return Held(shared, n * own, n * (shared + own))
 
 
 def price(usd_in: float, usd_out: float, prompt: int, output: int, n: int) -> float:

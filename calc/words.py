@@ -49,6 +49,20 @@ def inside(label: str) -> str:
     return said if said[:2].isupper() else said[:1].lower() + said[1:]
 
 
+def digits(value: float, most: int = 3) -> str:
+    """A finite number with so many significant digits, trailing zeros kept, thousands separated.
+
+    >>> digits(1250), digits(0.999), digits(2)
+    ('1,250', '0.999', '2.00')
+    """
+    if value == 0:
+        return "0"
+    places = most - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    places = most - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(places, 0)}f}"
+
+
 def size(value: float) -> str:
     """A number of bytes in a sentence: three digits and a decimal prefix.
 

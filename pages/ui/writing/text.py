@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import reduce
 
+from calc import words
 from calc.words import marked, say
 from pages.ui.writing import palette
 
@@ -28,14 +29,7 @@ def on_card(value: str) -> str:
 
 def significant(value: float, digits: int = 3) -> str:
     """A number with so many significant digits, trailing zeros kept, thousands separated."""
-    if not math.isfinite(value):
-        return unknown()
-    if value == 0:
-        return "0"
-    places = digits - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
-    places = digits - 1 - math.floor(math.log10(abs(rounded)))
-    return f"{rounded:,.{max(places, 0)}f}"
+    return words.digits(value, digits) if math.isfinite(value) else unknown()
 
 
 def si(value: float, unit: str, digits: int = 3) -> str:
