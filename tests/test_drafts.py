@@ -169,7 +169,7 @@ def test_the_drafts_tab() -> None:
     assert "**N-gram lookup** would pay most at batch 32: 2.16 ×" in said
     assert "not known to be published with MTP" in said
     assert "**2.15** tokens a check" in said and "would yield 1.91" in said
-    assert "6 candidates give 2.65 tokens a check" in said
+    assert "6 candidates: 2.65 tokens a check" in said
     table = test.table[0].value
     assert list(table["Kind"]) == ["N-gram lookup", "Small model", "Medusa heads", "EAGLE", "MTP"]
     assert test.session_state[switches.KEY].endswith("accepted_0.769,0.381*tree_2,2")
@@ -180,4 +180,8 @@ def test_the_drafts_tab() -> None:
     ]
     assert test.text_input(key="draft-positions").value == "0.3, 0.4"
     assert "accepted" not in test.session_state[switches.KEY]
-    opened("speculative", x="speculative_drafts", chip="t4")
+    # Of two bounds there is no quotient.
+    unrated = opened("speculative", x="speculative_drafts*tree_2,2", chip="t4")
+    assert "6 candidates: " in words(unrated) and "Its speed-up is not known here." in words(
+        unrated
+    )

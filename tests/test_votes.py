@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from pages_app import prepared, words
 from scenarios import scenario
 
-from calc import memory, sampling, votes
+from calc import known, memory, sampling, votes
 from calc.sampling import DistributionError
+from pages.ui.cost import votes as cost_votes
 from pages.ui.frame import switches
 
 
@@ -47,8 +48,22 @@ def test_answers_share_a_prompt() -> None:
     assert held.shared == common == pytest.approx(8192 * token)
     assert held.total == pytest.approx(common + 8 * (whole - common))
     assert held.apart == 8 * whole > 6 * held.total / 2
+    # Each answer fills 512 tokens of the window of 4,096 itself, and has a state of its own.
+    windows, states = (
+        votes.held(scenario(id, prompt=8192), 8) for id in ("mistral-7b", "falcon-mamba-7b")
+    )
+    assert windows.total == pytest.approx(windows.apart / 8 * (4096 + 7 * 512) / 4096)
+    assert states.total == states.apart and not states.shared
     # OURS: $1 in, $4 out.
     assert votes.price(1, 4, 8192, 512, 8) == pytest.approx((8192 + 4 * 4096) / 1e6)
+
+
+def test_bounds_of_a_price_have_no_quotient() -> None:
+    for chip, told in (("tpu-v5e", True), ("t4", False)):
+        s = known.least(scenario(chip=chip))
+        assert (
+            "They cost 5.20 × what one does." in cost_votes.sentence(s, 0.05, 1.2, 8, 0.6)
+        ) is told
 
 
 def test_survivors_of_peaked_and_flat_distributions() -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from calc import Scenario, memory, votes
+from calc import Scenario, known, memory, votes
 from calc.words import say
 from pages.ui.charts import kit
 from pages.ui.frame.page import Shown
 from pages.ui.frame.switches import Switch
-from pages.ui.writing import tables, text
+from pages.ui.writing import published, tables, text
 
 ANSWERS = Switch("votes-answers", "answers", 8, range(1, votes.MOST + 1))
 RIGHT = Switch("votes-right", "right", 60, range(101))
@@ -53,16 +53,19 @@ def sentence(s: Scenario, usd_in: float, usd_out: float, n: int, p: float) -> st
     if n == 1:
         return say("One answer is right in **{right}**.", right=text.percent(right))
     one, many = (votes.price(usd_in, usd_out, s.prompt, s.output, count) for count in (1, n))
-    said = say(
-        "**{n:,} answers** to one prompt cost {times} what one does: {made:,} output tokens and "
-        "one prompt. Their majority is right in **{right}**.",
-        n=n,
-        times=text.times(many / one) if one > 0 else text.unknown(),
-        made=n * s.output,
-        right=text.percent(right),
+    return text.sentences(
+        say(
+            "**{n:,} answers** to one prompt take {made:,} output tokens and one prompt.",
+            n=n,
+            made=n * s.output,
+        ),
+        # Of two bounds there is no quotient.
+        say("They cost {times} what one does.", times=text.times(many / one))
+        if one > 0 and not known.bounded(s)
+        else "",
+        say("Their majority is right in **{right}**.", right=text.percent(right)),
+        say("In {tie} half of them are right: a tie.", tie=text.percent(tie)) if tie > 0 else "",
     )
-    ties = say("In {tie} half of them are right: a tie.", tie=text.percent(tie)) if tie > 0 else ""
-    return text.sentences(said, ties)
 
 
 def shown(n: int, p: float) -> Shown:
@@ -114,7 +117,7 @@ def _table(s: Scenario, usd_in: float, usd_out: float, n: int) -> Any:
         [say("Prompt tokens to read"), *map(text.count, (s.prompt, s.prompt, n * s.prompt))],
         [say("Output tokens"), *map(text.count, (s.output, n * s.output, n * s.output))],
         [say("USD per 1,000 questions"),
-         *(text.usd(1000 * one) for one in (*prices, n * prices[0]))],
+         *(published.lower(s, 1000 * one, text.usd) for one in (*prices, n * prices[0]))],
         [say("KV cache at the end"), *(text.si(size, "B") for size in sizes)],
         [say("Questions that fit at once"),
          *(text.count(max(room, 0) // size) if size else "–" for size in sizes)],

@@ -8,13 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from calc import Scenario, drafts, speculative
+from calc import Scenario, drafts, known, speculative
 from calc import scenario as scenarios
 from calc.drafts import KINDS, Draft, Report
 from calc.errors import LedgerError
 from calc.spans import MOST_BATCH
 from calc.speculative import SpeculationError
-from calc.words import say
+from calc.words import marked, say
 from pages.ui.frame import taking
 from pages.ui.frame.page import Shown
 from pages.ui.frame.switches import Typed
@@ -69,10 +69,9 @@ def verdict(scenario: Scenario, found: Sequence[Draft]) -> str:
     """Which draft would pay most, by what was measured of it."""
     best = drafts.best(scenario, found)
     if best is None:
-        known = any(math.isfinite(one.speedup) for one in found)
         return (
             say("No draft of which enough is published pays at batch {n:,}.", n=scenario.batch)
-            if known
+            if any(map(_known, found))
             else say("What a draft would buy is not known here.")
         )
     said = say(
@@ -197,20 +196,20 @@ def _reports(scenario: Scenario, found: Sequence[Draft]) -> None:
     """What was measured, the fastest here first; choosing a row takes its draft."""
     rows = sorted(found, key=lambda one: (not _known(one), -one.speedup if _known(one) else 0.0))
     of = [one.report for one in rows]
-    known = sortable.known
+    cell = sortable.known
     columns: dict[str, list[Any]] = {
         say("Kind"): [say(KINDS[one.kind].name) for one in of],
         say("Method"): [one.method for one in of],
         say("Target"): [one.target or None for one in of],
-        say("Here (×)"): [known(one.speedup) for one in rows],
+        say("Here (×)"): [cell(one.speedup) for one in rows],
         say("Pays at batch"): [_batches(one) for one in rows],
         say("Drafted"): [one.n_draft or None for one in of],
-        say("Tokens per check"): [known(one.tokens) for one in of],
-        say("Acceptance"): [known(one.acceptance) for one in of],
-        say("Cost ratio"): [known(one.draft_cost) for one in of],
-        say("Published (×)"): [known(one.speedup) for one in of],
+        say("Tokens per check"): [cell(one.tokens) for one in of],
+        say("Acceptance"): [cell(one.acceptance) for one in of],
+        say("Cost ratio"): [cell(one.draft_cost) for one in of],
+        say("Published (×)"): [cell(one.speedup) for one in of],
         say("at batch"): [one.batch if math.isfinite(one.speedup) else None for one in of],
-        say("Loses from, published"): [known(one.loses_from) for one in of],
+        say("Loses from, published"): [cell(one.loses_from) for one in of],
         say("Texts"): [one.work or None for one in of],
         say("Chip"): [one.hardware or None for one in of],
         say("Source"): ["; ".join(one.sources) for one in of],
@@ -302,11 +301,19 @@ def _of_tree(scenario: Scenario, accepted: Sequence[float], tree: Sequence[int])
     if accepted and len(accepted) < len(tree):
         return say("The tree is deeper than acceptances by position are given for.")
     each = speculative.accepted_in_turn(accepted)[: len(tree)] if accepted else None
-    tokens, nodes, gain = speculative.tree_speedup(scenario, tree, each)
-    return say(
-        "{n:,} candidates give {tokens} tokens a check, **{factor}** at batch {batch:,}.",
-        n=nodes,
-        tokens=text.significant(tokens),
-        factor=text.times(gain),
-        batch=scenario.batch,
+    # Of two bounds there is no quotient.
+    tokens, nodes, gain = speculative.tree_speedup(known.stated(scenario), tree, each)
+    return text.sentences(
+        say(
+            "{candidates}: {tokens} tokens a check.",
+            candidates=text.plural(nodes, marked("{n} candidate"), marked("{n} candidates")),
+            tokens=text.significant(tokens),
+        ),
+        say(
+            "The speed-up at batch {batch:,} is **{factor}**.",
+            batch=scenario.batch,
+            factor=text.times(gain),
+        )
+        if math.isfinite(gain)
+        else say("Its speed-up is not known here."),
     )
