@@ -16,6 +16,7 @@ from pages_app import prepared, words
 from scenarios import NOMINAL_70B, scenario
 
 from calc import decode, layout, sharding
+from pages.ui.sharding import gathering
 from pages.ui.sharding.page import PAGE
 from presets import models
 
@@ -74,3 +75,11 @@ def test_the_tabs_and_the_slides() -> None:
             if shown:
                 shown.chart.figure()
     assert math.isnan(float(sharding.gather_time(scenario(chip="inferentia2"))))
+    # Neither rate nor bandwidth is published.
+    nothing = PAGE.slide(scenario(chip="mi308x", c="int8", n_chips=8))
+    assert "reads its weights" not in gathering.sentence(nothing)
+    # Nor is it where a missing rate is taken as unlimited, and all else with it.
+    bounded = PAGE.slide(scenario(chip="m3-max", n_chips=8))
+    assert (
+        gathering.sentence(bounded) == "How long FSDP would gather the weights is not known here."
+    )

@@ -21,8 +21,7 @@ _LOOKS = palette.QUANTITIES
 
 def _time(scenario: Scenario) -> float:
     """Of links that nobody published nothing is known, not even a bound worth the name."""
-    unknown = known.unknown(scenario).links
-    return math.nan if unknown else float(sharding.gather_time(scenario))
+    return float(sharding.gather_time(known.stated(scenario)))
 
 
 def sentence(view: ShardingView) -> str:
@@ -44,18 +43,21 @@ def sentence(view: ShardingView) -> str:
             "In this layout a chip reads its weights in {read}; the gather takes {ratio} as long.",
             read=text.si(read, "s"),
             ratio=text.times(time / read),
-        ),
+        )
+        if math.isfinite(read)
+        else "",
         _hides(s),
     )
 
 
 def _hides(scenario: Scenario) -> str:
-    if known.bounded(scenario):
+    tokens = sharding.gather_hidden_from(known.stated(scenario))
+    if math.isnan(tokens):
         return ""
     return say(
         "At the dense rate the gather hides behind FLOPs from {tokens} in a step on; this batch "
         "has {batch:,}.",
-        tokens=text.tokens(round(sharding.gather_hidden_from(scenario))),
+        tokens=text.tokens(round(tokens)),
         batch=scenario.batch,
     )
 
