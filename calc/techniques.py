@@ -58,9 +58,17 @@ class _Found:
 Try = Callable[[Scenario, Formats], _Found | str]
 
 
-def _when(holds: Callable[[Array], Array]) -> str:
-    """Between which batches something holds, in words."""
-    first, last = (int(end[0]) for end in spans.largest(lambda batch: np.atleast_2d(holds(batch))))
+def _when(faster: Callable[[Array], Array], here: int) -> str:
+    """At which batches something is faster, in words."""
+    first, last = (int(end[0]) for end in spans.largest(lambda batch: np.atleast_2d(faster(batch))))
+    told = _between(first, last)
+    # With a mixture of experts small batches may gain, and larger ones not yet.
+    if first <= here <= last or not faster(np.array([float(here)])).any():
+        return told
+    return say("{when}, and at batch {here:,}", when=told, here=here) if last else ""
+
+
+def _between(first: int, last: int) -> str:
     if not last:
         return say("faster at no batch")
     if first <= 1 and last >= spans.MOST_BATCH:
@@ -81,7 +89,7 @@ def _swapped(without: Scenario, used: Scenario, *, in_use: bool = False, to: str
 
     before, after = outcome(without), outcome(used)
     unknown = math.isnan(before.step_time) or math.isnan(after.step_time)
-    return _Found(before, after, "" if unknown else _when(faster), in_use, to)
+    return _Found(before, after, "" if unknown else _when(faster, used.batch), in_use, to)
 
 
 def _speculation(s: Scenario, _: Formats) -> _Found | str:
@@ -97,7 +105,7 @@ def _speculation(s: Scenario, _: Formats) -> _Found | str:
         return np.asarray(speculative.batch_speedup(s, batch).speedup > _FASTER)
 
     to = say("{n} drafted at {alpha:g}", n=s.n_draft, alpha=s.acceptance)
-    return _Found(now, after, "" if math.isnan(gain) else _when(faster), to=to)
+    return _Found(now, after, "" if math.isnan(gain) else _when(faster, s.batch), to=to)
 
 
 def _heads(s: Scenario, _: Formats, *, kind: str) -> _Found | str:
@@ -108,7 +116,7 @@ def _heads(s: Scenario, _: Formats, *, kind: str) -> _Found | str:
         return say("the model has no such heads")
     own = variants.stacked(s.model, layout)
     if own.kv_bytes(s.context, s.kv_format) != s.model.kv_bytes(s.context, s.kv_format):
-        return say("the model mixes kinds of attention")
+        return say("the model has windows or several kinds of attention")
     is_latent = layout.latent is not None
     if kind != "latent" and is_latent:
         return say("the model has latent attention")

@@ -17,11 +17,11 @@ from pages_app import opened, prepared, words
 from scenarios import scenario
 
 from calc import Scenario, drafts, speculative
-from calc.drafts import KINDS
+from calc.drafts import KINDS, Draft
 from calc.spans import MOST_BATCH
 from calc.speculative import SpeculationError
 from pages.ui.frame import switches
-from pages.ui.speculative.drafts import shares, widths
+from pages.ui.speculative.drafts import shares, upto, widths
 from presets import PresetError, load
 from presets import drafts as reports
 from presets.drafts import read_report
@@ -159,6 +159,17 @@ def test_a_bad_report_is_refused(tmp_path: Path, content: str, reason: str) -> N
     file.write_text(f"[one]\n{content}\n", encoding="utf-8")
     with pytest.raises(PresetError, match=reason):
         load([file], lambda id, reader: read_report(id, reader, {"X": "somebody"}))
+
+
+def test_batches_in_words() -> None:
+    report = reports["eagle-3-minicpm3"]
+    for ends, here, told in (
+        ((1, 90), 32, "It loses from batch 91."),
+        ((27, 90), 1, "It loses from batch 91. It loses at some batches between 1 and 27."),
+        ((1, MOST_BATCH), 1, "It pays at every batch."),
+        ((0, 0), 1, ""),
+    ):
+        assert " ".join(upto(Draft(report, None, 1.1, *ends), here)) == told
 
 
 def test_the_drafts_tab() -> None:

@@ -95,6 +95,15 @@ def test_conditions_are_where_steps_get_shorter() -> None:
         assert (plain > 1.0005 * narrow) is faster
 
 
+def test_a_gain_here_is_no_loss_in_words() -> None:
+    s = scenario("deepseek-v3", "h200", w="int8", kv="bf16", n_chips=16, batch=1, context=1)
+    for batch in (1, 4, 7):
+        found = tried(replace(s, batch=batch))["speculation"]
+        few = gain(found, "step_time") > 1
+        assert few is (batch != 4)
+        assert found.condition.endswith(", and at batch 1") is (batch == 1)
+
+
 def test_what_is_not_known_is_not_ranked_first() -> None:
     found = techniques.try_all(scenario(chip="t4"), formats)
     aim = AIMS["step_time"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import streamlit as st
@@ -98,22 +98,30 @@ def verdict(scenario: Scenario, found: Sequence[Draft]) -> str:
         if absent
         else ""
     )
-    return text.sentences(said, upto(best), lost, missing)
+    return text.sentences(said, *upto(best, scenario.batch), lost, missing)
 
 
 def _called(report: Report) -> str:
     return text.listed(part for part in (report.method, report.target, report.work) if part)
 
 
-def upto(draft: Draft) -> str:
-    """The batches at which a draft pays, in a sentence."""
-    if draft.last >= MOST_BATCH:
-        return (
-            say("It pays at every batch.")
-            if draft.first <= 1
-            else say("It pays from batch {n:,} up.", n=int(draft.first))
+def upto(draft: Draft, here: int) -> Iterator[str]:
+    """The batches at which a draft that pays at this one pays, in sentences."""
+    if draft.last < here:
+        return
+    if draft.last < MOST_BATCH:
+        yield say("It loses from batch {n:,}.", n=int(draft.last) + 1)
+    elif draft.first <= 1:
+        yield say("It pays at every batch.")
+    else:
+        yield say("It pays from batch {n:,} up.", n=int(draft.first))
+    if draft.first > here:
+        # With a mixture of experts.
+        yield say(
+            "It loses at some batches between {here:,} and {first:,}.",
+            here=here,
+            first=int(draft.first),
         )
-    return say("It loses from batch {n:,}.", n=int(draft.last) + 1)
 
 
 def section(scenario: Scenario, found: Sequence[Draft], shown: Shown | None) -> None:
