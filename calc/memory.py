@@ -143,10 +143,17 @@ def max_batch(
     ----------
     F6.2; each group of chips has its own sequences.
     """
-    groups = _groups(scenario)
     common, own = beside_prefix(scenario, prefix, context)
-    each = own + activations_per_sequence(scenario)
-    room = (capacity(scenario) - weights(scenario)) / groups - common
+    return fitting(scenario, own + activations_per_sequence(scenario), common)
+
+
+def fitting(scenario: Scenario, each: ArrayLike, common: ArrayLike = 0.0) -> NDArray[np.int64]:
+    """Whole things of `each` byte that fit beside the weights and what they have in common (F6.2).
+
+    Each group of chips has its own, and holds what is `common` once [byte].
+    """
+    groups = _groups(scenario)
+    room = (capacity(scenario) - weights(scenario)) / groups - np.asarray(common, dtype=float)
     return np.asarray(groups * whole(room, each, largest_asked() // groups), dtype=np.int64)
 
 

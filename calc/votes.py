@@ -105,6 +105,12 @@ def held(scenario: Scenario, n: int) -> Held:
     return Held(shared, n * own, n * (shared + own))
 
 
+def questions(scenario: Scenario, n: int) -> int:
+    """Questions that fit at once with n answers each, of one prompt (F6.2, F8.29)."""
+    active = memory.activations_per_sequence(scenario)
+    return int(memory.fitting(scenario, held(scenario, n).total + n * active))
+
+
 def price(usd_in: float, usd_out: float, prompt: int, output: int, n: int) -> float:
     """Price of n answers to one prompt, from prices of a million tokens in and out [USD]."""
     read, made = tokens(prompt, output, n)

@@ -58,6 +58,16 @@ def test_answers_share_a_prompt() -> None:
     assert votes.price(1, 4, 8192, 512, 8) == pytest.approx((8192 + 4 * 4096) / 1e6)
 
 
+def test_questions_that_fit() -> None:
+    s = scenario(
+        "deepseek-v3", "h200", w="fp8", n_chips=16, fidelity="operators", tensor_parallel=8,
+        attention_dp=2, expert_parallel=16, prompt=8192, output=512,
+    )  # fmt: skip
+    alone = votes.questions(s, 1)
+    assert alone == memory.max_batch(s, 8704)
+    assert alone / 8 < votes.questions(s, 8) < alone
+
+
 def test_bounds_of_a_price_have_no_quotient() -> None:
     for chip, told in (("tpu-v5e", True), ("t4", False)):
         s = known.least(scenario(chip=chip))

@@ -110,7 +110,8 @@ def shown(n: int, p: float) -> Shown:
 def _table(s: Scenario, usd_in: float, usd_out: float, n: int) -> Any:
     """One answer, so many that share a prompt, and as many requests."""
     of = [votes.held(s, 1), votes.held(s, n)]
-    room = memory.capacity(s) - memory.weights(s)
+    alone = votes.questions(s, 1)
+    fitting = (alone, votes.questions(s, n), alone // n)
     sizes = [of[0].total, of[1].total, of[1].apart]
     prices = [votes.price(usd_in, usd_out, s.prompt, s.output, count) for count in (1, n)]
     rows = [
@@ -120,7 +121,7 @@ def _table(s: Scenario, usd_in: float, usd_out: float, n: int) -> Any:
          *(published.lower(s, 1000 * one, text.usd) for one in (*prices, n * prices[0]))],
         [say("KV cache at the end"), *(text.si(size, "B") for size in sizes)],
         [say("Questions that fit at once"),
-         *(text.count(max(room, 0) // size) if size else "–" for size in sizes)],
+         *("–" if memory.no_cache(s) else text.count(number) for number in fitting)],
     ]  # fmt: skip
     head = ["", say("One answer"), say("{n} answers, shared prompt", n=n), say("{n} requests", n=n)]
     return tables.table(head, rows)

@@ -311,10 +311,11 @@ def _of_tree(scenario: Scenario, accepted: Sequence[float], tree: Sequence[int])
     each = speculative.accepted_in_turn(accepted)[: len(tree)] if accepted else None
     # Of two bounds there is no quotient.
     tokens, nodes, gain = speculative.tree_speedup(known.stated(scenario), tree, each)
+    candidates = text.plural(nodes, marked("{n} candidate"), marked("{n} candidates"))
     return text.sentences(
         say(
             "{candidates}: {tokens} tokens a check.",
-            candidates=text.plural(nodes, marked("{n} candidate"), marked("{n} candidates")),
+            candidates=candidates,
             tokens=text.significant(tokens),
         ),
         say(
