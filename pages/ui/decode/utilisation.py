@@ -62,17 +62,12 @@ def sentence(view: DecodeView) -> str:
         say(
             "At batch {batch:,} the MFU is {mfu}. No batch passes **{most}** at {context}.",
             batch=s.batch,
-            mfu=_share(float(metrics.mfu(s, view.step))),
-            most=_share(most),
+            mfu=text.share(float(metrics.mfu(s, view.step))),
+            most=text.share(most),
             context=text.tokens(s.context),
         ),
         passes,
     )
-
-
-def _share(share: float) -> str:
-    """With three digits: ceilings of long contexts differ in them."""
-    return f"{text.significant(100 * share)} %" if math.isfinite(share) else text.unknown()
 
 
 def _contexts(s: Scenario) -> tables.Table:
@@ -80,7 +75,7 @@ def _contexts(s: Scenario) -> tables.Table:
     most = metrics.mfu_ceiling(s, contexts)
     reads = s.model.kv_bytes_read(contexts, s.kv_format)
     rows = [
-        [text.count(context), text.si(float(read), "B"), _share(float(share))]
+        [text.count(context), text.si(float(read), "B"), text.share(float(share))]
         for context, read, share in zip(contexts, reads, most, strict=True)
     ]
     return tables.table([say("Context"), say("KV read per sequence"), say("MFU at most")], rows)
@@ -98,7 +93,7 @@ def _chart(view: DecodeView) -> kit.Chart:
         x_title=say("Batch (sequences)"),
         y_title=say("Share of what the chip could do (%)"),
         unit="%",
-        now=(s.batch, here, _share(here / 100)),
+        now=(s.batch, here, text.share(here / 100)),
         rules=list(_ceilings(s, here)),
         log_y=False,
     )
@@ -151,5 +146,5 @@ def _ceilings(s: Scenario, here: float) -> Iterator[tuple[str, float, str]]:
         yield (
             "y",
             100 * most,
-            say("MFU at most {share} at {n:,} tokens", share=_share(most), n=context),
+            say("MFU at most {share} at {n:,} tokens", share=text.share(most), n=context),
         )

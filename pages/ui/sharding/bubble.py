@@ -26,10 +26,6 @@ def _chosen(view: ShardingView) -> tuple[int, int]:
     return int(stages), int(parts)
 
 
-def _percent(share: float) -> str:
-    return f"{text.significant(100 * share)} %"
-
-
 def sentence(view: ShardingView) -> str:
     """How busy the stages are, and how many micro-batches would do."""
     stages, parts = _chosen(view)
@@ -41,8 +37,8 @@ def sentence(view: ShardingView) -> str:
             "bubble.",
             parts=number,
             stages=stages,
-            used=_percent(used),
-            rest=_percent(1 - used),
+            used=text.share(used),
+            rest=text.share(1 - used),
         ),
         say(
             "{busy} takes {n:,} micro-batches.",
@@ -61,7 +57,7 @@ def _own(view: ShardingView) -> str:
         "This layout has {stages:,.0f} stages and {parts:,.0f} micro-batches: {used} of one pass.",
         stages=float(chosen.pp),
         parts=float(chosen.micro_batches),
-        used=_percent(float(layout.pipeline_utilisation(chosen.pp, chosen.micro_batches))),
+        used=text.share(float(layout.pipeline_utilisation(chosen.pp, chosen.micro_batches))),
     )
 
 
@@ -87,7 +83,7 @@ def chart(view: ShardingView) -> Shown:
             x_title=say("Micro-batches in a pass"),
             y_title=say("Time in use (%)"),
             unit="%",
-            now=(parts, used, f"{text.significant(used)} %"),
+            now=(parts, used, text.share(used / 100)),
             x_ticks={float(2**i): f"{2**i:,}" for i in range(int(np.log2(far)) + 1)},
             log_y=False,
         ),

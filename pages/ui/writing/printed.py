@@ -62,7 +62,7 @@ def cache(scenario: Scenario) -> str:
     return say(
         "DeepSeek-AI 2024a print 93.3 % less cache than DeepSeek 67B: {mixed} with V2 in 6 bit "
         "({format}) against bf16. At equal precision it is {same}.",
-        mixed=_digits(mixed), same=_digits(same), format=text.plain(six.id),
+        mixed=text.share(mixed), same=text.share(same), format=text.plain(six.id),
     )  # fmt: skip
 
 
@@ -106,7 +106,3 @@ def int4_step(scenario: Scenario, step: StepTime) -> str:
         read=text.si(float(step.kv_read + step.weight_read), "s"),
         compute=text.si(float(step.linear_compute), "s"),
     )  # fmt: skip
-
-
-def _digits(share: float) -> str:
-    return f"{text.significant(100 * share)} %"

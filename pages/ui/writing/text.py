@@ -156,6 +156,11 @@ def percent(share: float) -> str:
     return ">99 %" if 0.995 <= share < 1 - 1e-9 else f"{100 * share:.0f} %"
 
 
+def share(value: float) -> str:
+    """A share as per cent with three digits, where those of small ones differ in them."""
+    return f"{significant(100 * value)} %" if math.isfinite(value) else unknown()
+
+
 def change(new: float, old: float) -> str:
     """A relative change, with its sign; it does not break before the %."""
     if not (math.isfinite(new) and math.isfinite(old)) or old == 0:
