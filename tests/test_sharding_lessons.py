@@ -65,7 +65,7 @@ def test_the_tabs_and_the_slides() -> None:
     assert "| 2 axes, wraparound | 180 GB/s | 386 ms | 72.9 × |" in said
     test.session_state["sharding-tabs"] = "Pipeline bubble"
     said = words(test.run())
-    assert "8 micro-batches through 4 stages keep them busy for **72.7 %** of a pass" in said
+    assert "With 8 micro-batches each of 4 stages works for **72.7 %** of a pass" in said
     assert "90 % takes 27 micro-batches." in said
     for s in (scenario(), scenario(n_chips=1), scenario(chip="inferentia2"), scenario(pipeline=4)):
         view = PAGE.slide(s)

@@ -33,7 +33,7 @@ def sentence(view: ShardingView) -> str:
     number = text.plural(parts, marked("{n} micro-batch"), marked("{n} micro-batches"))
     return text.sentences(
         say(
-            "{parts} through {stages:,} stages keep them busy for **{used}** of a pass; {rest} is "
+            "With {parts} each of {stages:,} stages works for **{used}** of a pass; {rest} is "
             "bubble.",
             parts=number,
             stages=stages,

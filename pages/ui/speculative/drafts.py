@@ -293,9 +293,9 @@ def by_position(accepted: Sequence[float]) -> str:
     k = len(accepted)
     mean = sum(accepted) / k
     return say(
-        "These positions yield **{tokens}** tokens a check, as an acceptance of {alpha:.3f} for "
-        "each of {k} drafted tokens does. Their mean, {mean:.3f}, taken for that acceptance would "
-        "yield {wrong}.",
+        "These positions yield **{tokens}** tokens a check, as an acceptance of {alpha:.3f} at "
+        "draft length {k} does. Their mean, {mean:.3f}, taken for that acceptance would yield "
+        "{wrong}.",
         tokens=text.significant(tokens),
         alpha=speculative.alpha_of_reported(mean, k),
         k=k,
