@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 # Bottlenecks, as documents on serving name them.
 WEIGHTS, CACHE, ROOM, IDLE, PHASES = (
     marked("reading weights"), marked("reading the KV cache"), marked("memory for the KV cache"),
-    marked("idle FLOPs"), marked("prompts beside decode steps"),
+    marked("idle FLOPs"), marked("prefill beside decode steps"),
 )  # fmt: skip
 # A change of time below this is none.
 _FASTER = 1.0005
@@ -70,7 +70,7 @@ def _when(faster: Callable[[Array], Array], here: int) -> str:
 
 def _between(first: int, last: int) -> str:
     if not last:
-        return say("faster at no batch")
+        return say("not faster at any batch")
     if first <= 1 and last >= spans.MOST_BATCH:
         return say("faster at every batch")
     if first <= 1:
@@ -147,7 +147,7 @@ def _fewer_bits(
     in_use = all(_bits(s, name) <= 1.15 * bits for name in names)
     if in_use:
         if min(_bits(s, name) for name in names) < bits:
-            return say("narrower already")
+            return say("already narrower")
         wide: dict[str, Any] = dict.fromkeys(names, formats["bf16"])
         if not s.chip.publishes(formats["bf16"]):
             return say("no bf16 rate published")
@@ -220,8 +220,8 @@ _Entry = tuple[str, str, Try]
 TECHNIQUES: Mapping[str, _Entry] = {
     "speculation": (marked("Speculative decoding"), IDLE, _speculation),
     "prefix": (marked("Cached prefix"), PHASES, _shared_prefix),
-    "grouped": (marked("GQA for MHA"), CACHE, partial(_heads, kind="grouped")),
-    "latent": (marked("MLA for MHA or GQA"), CACHE, partial(_heads, kind="latent")),
+    "grouped": (marked("GQA instead of MHA"), CACHE, partial(_heads, kind="grouped")),
+    "latent": (marked("MLA instead of MHA/GQA"), CACHE, partial(_heads, kind="latent")),
     "paged": (marked("Paged cache"), ROOM, _paged),
     "apart": (marked("Disaggregation"), PHASES, _apart),
     "w8": (

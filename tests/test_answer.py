@@ -74,5 +74,5 @@ def test_the_tab() -> None:
     assert not test.exception
     said = words(test)
     assert "takes 1.29 PFLOP with a cache and 640 PFLOP without: **495 ×**." in said
-    assert "takes 1.06 × the FLOPs with a cache, 2.07 × without." in said
-    assert "| Time of it alone | 3.72 s | 508 s | 136 × |" in said
+    assert "takes 1.06 × the FLOPs with a cache and 2.07 × without." in said
+    assert "| Time alone | 3.72 s | 508 s | 136 × |" in said

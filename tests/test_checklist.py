@@ -24,7 +24,7 @@ def test_a_report_and_the_page_have_one_list() -> None:
 
 
 def test_the_tab() -> None:
-    said = words(opened("capacity", x="capacity_before-launch", **TRAFFIC))
+    said = words(opened("capacity", x="capacity_before-deployment", **TRAFFIC))
     rows = [line for line in said.splitlines() if line[:4] in {f"| {n}." for n in range(1, 9)}]
     assert len(rows) == 8
     assert "| context 8,192 tokens, prompt 1,000, output 100 |" in rows[1]

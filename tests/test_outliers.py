@@ -22,7 +22,7 @@ from presets import formats
 
 
 def test_a_value_beyond_the_calibrated_range_is_cut() -> None:
-    """F9.1: on the grid of [−1, 1], s = 2/255 and z = 128, 5.0 comes back as 127 s = 0.996."""
+    """F9.1: on the grid of [−1, 1], s = 2/255 and z = 128, 5.0 becomes 127 s = 0.996."""
     one = quantization.beyond(5.0, -1.0, 1.0, 8)
     assert one.grid.zero_point.item() == 128
     assert_allclose(one.reconstructed, 127 * 2 / 255)
@@ -96,7 +96,10 @@ def test_the_tabs_and_the_slides() -> None:
     test = prepared("quantization", x="quantization_outside-the-range").run()
     assert not test.exception
     said = words(test)
-    assert "5 comes back as **0.996**. The error is 4.00; a range of ±1 promises 0.00392" in said
+    assert (
+        "5 is reconstructed as **0.996**. The error is 4.00; within ±1 it is at most 0.00392"
+        in said
+    )
     test.session_state["quantization-tabs"] = "Outlier channels"
     said = words(test.run())
     assert not test.exception

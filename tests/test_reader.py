@@ -1,4 +1,4 @@
-"""What a reader notices, at the default scenario (F8.27)."""
+"""What a user notices, at the default scenario (F8.27)."""
 
 from __future__ import annotations
 

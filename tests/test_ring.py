@@ -79,7 +79,7 @@ def test_the_tab_and_the_slide() -> None:
     assert not test.exception
     said = words(test)
     assert "32 replicas of 16 chips in a ring read the prompt in **32.1 ms**" in said
-    assert "From 21 replicas on the exchange takes longer than attention." in said
+    assert "From 21 replicas on, the exchange takes longer than attention." in said
     assert "| Chips | 16 | 512 |" in said
     assert "45.0 GB/s" in notes(test)
     [exhibit] = [one for one in PAGE.exhibits if one.key == "prefill-ring"]

@@ -1,4 +1,4 @@
-"""What serving techniques buy: figures of documents on serving, and conditions that hold.
+"""Gain of serving techniques: figures of documents on serving, and conditions that hold.
 
 Sources: PAGED = Kwon et al. 2023; OURS = arithmetic shown.
 """
@@ -117,8 +117,8 @@ def test_what_is_not_known_is_not_ranked_first() -> None:
 def test_the_techniques_tab() -> None:
     test = prepared("decode", x="decode_techniques*aim_max_batch").run()
     assert not test.exception
-    assert "Of what is not in use, **MLA for MHA or GQA" in words(test)
-    assert "Of what is in use, **GQA for MHA" in words(test)
+    assert "Of techniques not in use, **MLA instead of MHA/GQA" in words(test)
+    assert "Of techniques in use, **GQA instead of MHA" in words(test)
     table = test.dataframe[0].value
     assert list(table.columns[:4]) == ["Technique", "Bottleneck", "State", "Largest batch (×)"]
     assert len(table) == 10

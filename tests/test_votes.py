@@ -1,4 +1,4 @@
-"""Several answers to one question, and tokens that survive sampling.
+"""Several answers to one question, and tokens that sampling leaves.
 
 Sources: OURS = arithmetic shown; the binomial table of p = 0.6.
 """
@@ -117,7 +117,7 @@ def test_the_tabs() -> None:
     test = prepared("cost", x="cost_several-answers*answers_3*right_60").run()
     assert not test.exception
     said = words(test)
-    assert "**3 answers** to one prompt" in said and "right in **65 %**" in said
+    assert "**3 answers** to one prompt" in said and "right on **65 %** of questions" in said
     assert list(test.table[0].value.iloc[0][1:]) == ["8,192", "8,192", "24,576"]
     test = prepared("speculative", x="speculative_sampling*logits_3,1,0", tk="2").run()
     assert not test.exception

@@ -15,12 +15,13 @@ def restored(one: Quantized) -> tuple[Explanation, Expression]:
     grid = one.grid
     step = Symbol("s", grid.scale.item(), _UNIT, marked("scale of the calibrated range"))
     code = Symbol(
-        "q", one.codes.item(), "codes", marked("code of the value, the last one beyond it")
+        "q", one.codes.item(), "codes", marked("code of the value, the last code beyond the range")
     )
     zero = Symbol("z", grid.zero_point.item(), "codes", marked("code that stands for 0"))
     entry = Explanation(
-        marked("Value that comes back"), r"x_\mathrm{back}", _UNIT, "F9.1",
-        marked("Codes end where calibration did: what lies beyond comes back as the end."),
+        marked("Reconstructed value"), r"x_\mathrm{back}", _UNIT, "F9.1",
+        marked("Codes end at the calibrated range: a value beyond it is reconstructed as the "
+               "end."),
         lambda _: step * (code - zero),
     )  # fmt: skip
     return entry, step * (code - zero)

@@ -139,8 +139,8 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "gather_time": Explanation(
         marked("FSDP gather"), r"T_\mathrm{gather}", "s", f"F11.5; {BOOK}, parts 5 and 7",
         marked(
-            "Weights that are split by FSDP pass the links in every step: all layers, and all "
-            "experts, in the limit of a large group."
+            "FSDP splits the weights, so every step gathers them over the links: all layers "
+            "and experts, in the limit of a large group."
         ), _gather,
         marked("Gathering the weights of a step"),
     ),

@@ -242,7 +242,7 @@ def _ring(s: Scenario) -> Expression:
             marked("cache of the other replicas' tokens, into each chip"),
         )  # fmt: skip
         link = Symbol(
-            "W_1", float(ring.link(s, width)), "byte/s", marked("from a chip to its like")
+            "W_1", float(ring.link(s, width)), "byte/s", marked("from a chip to its counterpart")
         )
         hops = Symbol("L", float(ring.layers(s)), "layers", marked("that keep a cache"))
         hop = Symbol(r"t_\mathrm{hop}", s.hop_latency, "s", marked("time of a hop"))
@@ -334,7 +334,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "joined_step": Explanation(
         marked("Step with prompts"), r"T_\mathrm{joined}", "s", f"F8.28; {SARATHI}",
         marked(
-            "A decode step of a replica that reads its own prompts in chunks, as many as answers "
+            "A decode step of a replica that also reads prompts, in chunks: as many as answers "
             "end."
         ), _joined,
         marked("Decode step with prompts"),
@@ -350,18 +350,19 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "ring_limit": Explanation(
         marked("Ring limit"), r"n_\mathrm{ring}", "replicas", f"F5.5; {RING}",
         marked(
-            "From so many replicas on, the keys and values of the others take longer to come than "
-            "attention, which hides them; held against one fewer."
+            "From this many replicas on, receiving the others' keys and values takes longer "
+            "than attention. Checked against one replica fewer."
         ), _ring, marked("Replicas from which a ring waits"),
     ),
     "answer_flops": Explanation(
         marked("Answer FLOPs"), r"F_\mathrm{answer}", "FLOP", f"F5.6; {BOOK}, part 7",
-        marked("The prompt once, then one token at a time against the cache."), _with_cache,
+        marked("The prompt is multiplied once, then each token, which attends to the cache."),
+        _with_cache,
         marked("FLOPs of an answer with a cache"),
     ),
     "answer_flops_uncached": Explanation(
         marked("FLOPs without a cache"), r"F_\mathrm{again}", "FLOP", f"F5.6; {BOOK}, part 7",
-        marked("The whole text read again for every token of the answer."), _without_cache,
+        marked("The whole text is multiplied again for every token of the answer."), _without_cache,
         marked("FLOPs of an answer without a cache"),
     ),
 }  # fmt: skip

@@ -47,8 +47,8 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "input_tokens_by_cost": Explanation(
         marked("Input tokens by cost"), r"n_\mathrm{c}", "tokens", "F8.27",
         marked(
-            "Prompt tokens that cost as much as one output token. A decode step is shared by the "
-            "batch, so this is far less than by time."
+            "Prompt tokens that cost as much as one output token. The batch shares a decode "
+            "step, so they are fewer than by time."
         ), _by_cost,
     ),
 }  # fmt: skip

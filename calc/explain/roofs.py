@@ -97,8 +97,8 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("Attention intensity on chip"), r"I_\mathrm{att}", "FLOP/byte",
         f"F3.13, F3.3; {BOOK}, part 4",
         marked(
-            "Scores and values for each byte of cache that a step moves. The batch cancels: every "
-            "sequence has its own cache."
+            "FLOPs of scores and values for each byte of cache that a step reads. The batch "
+            "cancels: every sequence has its own cache."
         ), _cache,
     ),
     "prompt_weight_intensity": Explanation(
@@ -111,22 +111,22 @@ EXPLANATIONS: Mapping[str, Explanation] = {
         marked("Prompt attention intensity"), r"I_\mathrm{att,p}", "FLOP/byte",
         f"F3.13; {BOOK}, part 4",
         marked(
-            "Scores and values under the causal mask for each byte of the prompt's cache. With MHA "
-            "in 16 bit it is half the prompt's length."
+            "FLOPs of causal attention for each byte of the prompt's cache. With MHA and a "
+            "16-bit cache it is half the prompt's length."
         ), _prompt_cache,
     ),
     "mfu_ceiling": Explanation(
         marked("MFU at most"), r"\mathrm{MFU}_\infty", "share", f"F4.4; {BOOK}, part 7",
         marked(
-            "Every sequence reads its own cache, so the MFU of decoding has a limit that no batch "
-            "passes. A longer context lowers it."
+            "Every sequence reads its own cache, so the MFU of decoding has a limit, whatever "
+            "the batch. A longer context lowers it."
         ), _ceiling, marked("MFU at most at this context"),
     ),
     "kv_overtakes": Explanation(
         marked("KV read passes FLOPs"), r"S^*", "tokens", f"F4.5; {BOOK}, part 7",
         marked(
-            "From this context on reading a sequence's cache takes longer than its FLOPs, whatever "
-            "the batch."
+            "From this context on, reading a sequence's cache takes longer than its FLOPs, "
+            "whatever the batch."
         ), _overtakes, marked("Context at which the KV read passes the FLOPs"),
     ),
 }  # fmt: skip

@@ -178,8 +178,8 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "paying_batch": Explanation(
         marked("Pays up to batch"), r"B_\mathrm{pays}", "sequences", "F7.4",
         marked(
-            "The last batch, up to 65,536, at which drafting and checking take no longer than "
-            "decode steps for the same tokens."
+            "The largest batch, up to 65,536, at which drafting and checking take no longer "
+            "than decode steps for the same tokens."
         ), _paying,
         marked("Speculation pays up to batch"),
     ),

@@ -160,7 +160,7 @@ class Asked:
                "max_seq_len).")))
     relief: str = optional(Option(
         "out", marked("Memory full"), "recompute",
-        marked("The youngest is read again later, moved to the host, or turned away."),
+        marked("The youngest is read again later, swapped to the host, or rejected."),
         tuple(_RELIEFS)))
     host: float = optional(Quantity(
         "host", marked("Host link"), "GB/s", 25, 1, 1024,

@@ -45,7 +45,7 @@ class _Figures:
         marked("Longest time per output token of a good answer of the class."), scale=1e-3))
     priority: int = optional(Quantity(
         "priority", marked("Priority"), "", 0, 0, 9,
-        marked("Higher starts first, and puts out lower where slots or cache are short "
+        marked("Higher starts first, and preempts lower where slots or cache are short "
                "(scheduling-policy priority).")))
     patience: float = optional(Quantity(
         "patience", marked("Gives up after"), "s", 0.0, 0, 86400,

@@ -87,7 +87,7 @@ def before_launch(view: CapacityView) -> None:
     # What is not published stays a blank, as in a report.
     s = known.stated(view.scenario)
     st.markdown(checklist.table(s, link.widget_values()))
-    st.caption(say("Report has the same list, with blanks to fill."))
+    st.caption(say("The report has the same list with its blanks."))
 
 
 def room(view: CapacityView) -> str:
@@ -120,7 +120,7 @@ PAGE = Page(
         marked("Every chip"): every_chip,
         marked("Engine's view"): engines_view,
         marked("Replica packing"): replicas,
-        marked("Before launch"): before_launch,
+        marked("Before deployment"): before_launch,
     },
     metrics=METRICS,
     exhibits=(Exhibit("capacity", QUESTION, room, by_context),),

@@ -91,8 +91,8 @@ def tab(page: str, scenario: Scenario, work: Work, explained_by: tuple[str, str]
             st.table(words.table(rows), hide_index=True)
             st.caption(
                 say(
-                    "Areas go by time. A click on a point opens its formula. Bytes are those of "
-                    "weights and cache; activations stay in the chip."
+                    "The area of a point is its time; a click on it opens its formula. Bytes "
+                    "are those of weights and cache: activations stay in the chip."
                 )
             )
 

@@ -35,9 +35,9 @@ def instead(view: CompareView) -> None:
     draw.notes(view.problems)
     st.markdown(
         say(
-            "Nothing is pinned yet. **Pin** the scenario of the sidebar, change something there, "
-            "and both stand here side by side, with what differs and why. Up to six pins travel "
-            "in the link."
+            "Nothing is pinned yet. **Pin** the scenario of the sidebar, change something "
+            "there, and both stand here side by side, with what differs and why. The link "
+            "holds at most six pins."
         )
     )
     st.button(say("Pin this scenario"), key="pin-first", on_click=pinned.add)

@@ -132,7 +132,7 @@ def _fidelities(contenders: Sequence[Contender]) -> str:
         return ""
     each = [f"{fidelity}: {text.listed(names)}" for fidelity, names in by_fidelity.items()]
     return say(
-        "**Fidelity differs**, and with it part of every difference ({each}).",
+        "**Fidelity differs** ({each}): part of every difference comes from it.",
         each=text.clauses(each),
     )
 

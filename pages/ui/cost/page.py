@@ -89,14 +89,14 @@ PAGE = Page(
     parts={"head": head, "charts": charts},
     tabs={
         marked("Measures"): measures,
-        marked("What a reader notices"): reader.tab,
+        marked("What a user notices"): reader.tab,
         marked("Several answers"): several,
     },
     switches=(reader.HIDDEN, votes.ANSWERS, votes.RIGHT),
     metrics=METRICS,
     exhibits=(
         Exhibit("cost", QUESTION, verdict, price),
-        Exhibit("reader", marked("What does a reader notice?"), reader.sentence, reader.speed),
+        Exhibit("reader", marked("What does a user notice?"), reader.sentence, reader.speed),
         Exhibit("votes", marked("What do several answers buy?"), voted, right),
     ),
 )

@@ -25,7 +25,7 @@ def tab(view: CostView) -> None:
     st.number_input(
         say("Hidden reasoning tokens"), 0, 10**6, HIDDEN.default, 100, key=HIDDEN.key,
         persist_state="session", width=220,
-        help=say("Made before the first token that is shown. Usually 0 to some thousands."),
+        help=say("Made before the first token that is shown. Usually 0 to several thousand."),
     )  # fmt: skip
     st.markdown(sentence(view))
     with st.grid(2, min_column_width=400):
@@ -36,14 +36,14 @@ def tab(view: CostView) -> None:
 
 def speed(view: CostView) -> Shown:
     """Token/s of one reader against batch, beside a reader's own."""
-    return Shown(_speed(view), say("Token/s of one reader against batch."))
+    return Shown(_speed(view), say("Token/s per user against batch."))
 
 
 def sentence(view: CostView) -> str:
     """How fast, against a reader; and when something is seen."""
     s, tpot = view.scenario, float(view.step.total)
     if not math.isfinite(tpot):
-        return published.without_time(s, marked("What a reader notices"))
+        return published.without_time(s, marked("What a user notices"))
     faster = (
         say(
             "**{times}** as fast as a very fast reader",
@@ -53,15 +53,15 @@ def sentence(view: CostView) -> str:
         else say("slower than a very fast reader")
     )
     comes = say(
-        "Each reader gets **{rate}** token/s, {faster}.",
+        "Each user gets **{rate}** token/s, {faster}.",
         rate=_most(s, 1 / tpot), faster=faster,
     )  # fmt: skip
     hidden, first = _hidden(view), _least(s, view.reading)
     if not hidden:
         return text.sentences(comes, say("The first token comes after **{time}**.", time=first))
     seen = say(
-        "The first token comes after {ttft}; behind {hidden} the first one that is shown comes "
-        "after **{time}**.",
+        "The first token comes after {ttft}. The first token shown comes after **{time}**, "
+        "behind {hidden}.",
         ttft=first, hidden=_tokens(hidden), time=_least(s, _seen(view)),
     )  # fmt: skip
     return text.sentences(comes, seen)
@@ -98,7 +98,7 @@ def _table(view: CostView) -> str:
     }
     meanings = (
         say("prompt tokens that are read in the time of one output token"),
-        say("prompt tokens of the same chip time: a step is shared by the batch"),
+        say("prompt tokens of the same chip time: the batch shares a step"),
     )
     rows = [
         [say("Token/s per user"), written.cell("user_rate", 1 / tpot, s),

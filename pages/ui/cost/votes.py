@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from calc import Scenario, known, memory, votes
-from calc.words import say
+from calc.words import marked, say
 from pages.ui.charts import kit
 from pages.ui.frame.page import Shown
 from pages.ui.frame.switches import Switch
@@ -29,9 +29,10 @@ def section(scenario: Scenario, usd_in: float, usd_out: float) -> None:
             help=say("N of best-of-N and of self-consistency; the width of a beam."),
         )  # fmt: skip
         percent = st.number_input(
-            say("One answer is right (%)"), 0, 100, int(RIGHT.default), key=RIGHT.key,
+            say("Accuracy of one answer (%)"), 0, 100, int(RIGHT.default), key=RIGHT.key,
             persist_state="session", width=220,
-            help=say("Independent of the others, at the temperature that they are sampled at."),
+            help=say("Share of questions that one sampled answer gets right; answers are "
+                     "independent."),
         )  # fmt: skip
     st.markdown(sentence(scenario, usd_in, usd_out, n, percent / 100))
     with st.grid(2, min_column_width=400):
@@ -40,9 +41,9 @@ def section(scenario: Scenario, usd_in: float, usd_out: float) -> None:
             st.table(_table(scenario, usd_in, usd_out, n), hide_index=True)
             st.caption(
                 say(
-                    "A beam of as many costs as much; its hypotheses share more of the cache. "
-                    "Wrong answers count as all alike: where they differ, a vote is right more "
-                    "often. Best of N is what a verifier without errors reaches (F8.29)."
+                    "A beam of width N costs as much; its hypotheses share more of the cache. "
+                    "All wrong answers count as the same one: where they differ, a vote is "
+                    "right more often. Best of N needs a verifier without errors (F8.29)."
                 )
             )
 
@@ -51,7 +52,7 @@ def sentence(s: Scenario, usd_in: float, usd_out: float, n: int, p: float) -> st
     """What so many answers cost, and how often their vote is right."""
     right, tie = votes.majority(n, p)
     if n == 1:
-        return say("One answer is right in **{right}**.", right=text.percent(right))
+        return say("One answer is right on **{right}** of questions.", right=text.percent(right))
     one, many = (votes.price(usd_in, usd_out, s.prompt, s.output, count) for count in (1, n))
     return text.sentences(
         say(
@@ -63,8 +64,10 @@ def sentence(s: Scenario, usd_in: float, usd_out: float, n: int, p: float) -> st
         say("They cost {times} what one does.", times=text.times(many / one))
         if one > 0 and not known.bounded(s)
         else "",
-        say("Their majority is right in **{right}**.", right=text.percent(right)),
-        say("In {tie} half of them are right: a tie.", tie=text.percent(tie)) if tie > 0 else "",
+        say("Their majority is right on **{right}** of questions.", right=text.percent(right)),
+        say("On {tie} half of the answers are right: a tie.", tie=text.percent(tie))
+        if tie > 0
+        else "",
     )
 
 
@@ -83,7 +86,7 @@ def shown(n: int, p: float) -> Shown:
         {
             "type": "scatter", "mode": "lines", "name": name, "x": counts, "y": 100 * values,
             "line": {"color": colour, "dash": dash, "width": 2},
-            "hovertemplate": kit.hovered(name, say("{n} answers", n="%{x}"), "%{y:.1f} %"),
+            "hovertemplate": kit.hovered(name, "N = %{x}", "%{y:.1f} %"),
         }
         for name, values, colour, dash in curves
     ]  # fmt: skip
@@ -92,15 +95,16 @@ def shown(n: int, p: float) -> Shown:
     layout = {
         **kit.frame(62, legend_rows=len(rows)),
         "xaxis": kit.axis(say("Answers"), [0.5, most + 0.5], False),
-        "yaxis": kit.axis(say("Right (%)"), [0, 104], False),
+        "yaxis": kit.axis(say("Accuracy (%)"), [0, 104], False),
         "shapes": [kit.rule("x", n, "dot"), kit.legend(*rows)],
     }
+    told = text.plural(n, marked("{n} answer"), marked("{n} answers"))
     return Shown(
         kit.figure(data, layout),
         say(
-            "Share of questions answered right against the number of answers: {n} answers, "
+            "Share of questions answered right against the number of answers: with {answers}, "
             "majority {right}, best of N at most {best}.",
-            n=n,
+            answers=told,
             right=text.percent(float(right[n - 1])),
             best=text.percent(float(best[n - 1])),
         ),
@@ -123,5 +127,10 @@ def _table(s: Scenario, usd_in: float, usd_out: float, n: int) -> Any:
         [say("Questions that fit at once"),
          *("–" if memory.no_cache(s) else text.count(number) for number in fitting)],
     ]  # fmt: skip
-    head = ["", say("One answer"), say("{n} answers, shared prompt", n=n), say("{n} requests", n=n)]
+    head = [
+        "",
+        say("One answer"),
+        text.plural(n, marked("{n} answer, shared prompt"), marked("{n} answers, shared prompt")),
+        text.plural(n, marked("{n} request"), marked("{n} requests")),
+    ]
     return tables.table(head, rows)

@@ -28,7 +28,7 @@ def tried(scenario: Scenario, aim: Aim) -> list[Technique]:
 
 def section(scenario: Scenario) -> None:
     """The aim, the techniques ranked for it, and their gains."""
-    aim = AIMS[levers.aim(say("What serving techniques buy"))]
+    aim = AIMS[levers.aim(say("Gain of serving techniques"))]
     found = tried(scenario, aim)
     st.markdown(best(found, aim))
     shown = bars(found, aim)
@@ -53,9 +53,9 @@ def best(found: Sequence[Technique], aim: Aim) -> str:
         _first([one for one in able if one.in_use is in_use], aim) for in_use in (False, True)
     )
     said = (
-        say("Of what is not in use, {technique} would do most for {aim}.", technique=unused,
+        say("Of techniques not in use, {technique} would do most for {aim}.", technique=unused,
             aim=aimed) if unused else "",
-        say("Of what is in use, {technique} does most for {aim}.", technique=used, aim=aimed)
+        say("Of techniques in use, {technique} does most for {aim}.", technique=used, aim=aimed)
         if used else "",
     )  # fmt: skip
     return text.sentences(*said) or say("No technique does anything for {aim} here.", aim=aimed)
@@ -121,8 +121,8 @@ def _beside(found: Sequence[Technique]) -> str:
         if one.outcome is None
     ]
     return text.sentences(
-        say("A technique in use is compared with the scenario without it, another one with the "
+        say("A technique in use is compared with the scenario without it, any other with the "
             "scenario as it is."),
-        say("A row of another format is applied in the sidebar."),
+        say("A row you choose that changes a format is applied in the sidebar."),
         say("Not here: {levers}.", levers=text.plain(text.listed(idle))) if idle else "",
     )  # fmt: skip

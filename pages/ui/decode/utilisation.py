@@ -31,9 +31,9 @@ def tab(view: DecodeView) -> None:
             st.caption(
                 text.sentences(
                     say(
-                        "MFU at most is of published figures and of any batch: a larger batch "
-                        "shares the weights, not the cache. Attention FLOPs are left out of MFU by "
-                        "convention."
+                        "MFU at most holds for any batch and for published figures: a larger "
+                        "batch shares the weights, not the cache. MFU leaves out attention "
+                        "FLOPs by convention."
                     ),
                     printed.kv_overtakes(view.scenario),
                 )
@@ -50,17 +50,19 @@ def sentence(view: DecodeView) -> str:
     s = view.scenario
     most, from_context = float(metrics.mfu_ceiling(s)), roofline.kv_overtakes(s)
     if math.isnan(most):
-        return say("What a batch could use is not known: a figure of the chip is not published.")
+        return say("Utilisation is not known: a figure of the chip is not published.")
     if math.isinf(from_context):
-        passes = say("At no context does the KV read take longer than the FLOPs of large batches.")
+        passes = say("The KV read takes longer than the FLOPs of large batches at no context.")
     else:
         passes = say(
-            "From **{n}** on the KV read takes longer than the FLOPs, whatever the batch.",
+            "From **{n}** of context on, the KV read takes longer than the FLOPs, whatever the "
+            "batch.",
             n=text.tokens(round(from_context)),
         )
     return text.sentences(
         say(
-            "At batch {batch:,} the MFU is {mfu}. No batch passes **{most}** at {context}.",
+            "The MFU is {mfu} at batch {batch:,}. It is at most **{most}** at {context}, "
+            "whatever the batch.",
             batch=s.batch,
             mfu=text.share(float(metrics.mfu(s, view.step))),
             most=text.share(most),
@@ -91,7 +93,7 @@ def _chart(view: DecodeView) -> kit.Chart:
             say(_MBU.label): (100 * metrics.mbu(s, step), _MBU),
         },
         x_title=say("Batch (sequences)"),
-        y_title=say("Share of what the chip could do (%)"),
+        y_title=say("Share of the chip's peak (%)"),
         unit="%",
         now=(s.batch, here, text.share(here / 100)),
         rules=list(_ceilings(s, here)),

@@ -303,7 +303,7 @@ def _chip_fields() -> None:
             columns[i % 2].number_input(
                 say(label), 0.0, largest, None, format="%g", key=key, persist_state="session"
             )
-        st.caption(say("Rates are dense; what is left empty is not known."))
+        st.caption(say("Rates are dense. An empty cell is not known."))
         st.form_submit_button(say("Use this chip"), on_click=_use_chip)
     if name:
         _problem(

@@ -106,13 +106,13 @@ def refusal(texts: Mapping[str, str]) -> str:
     wanted = _written_out({**held, **texts})
     for text in link.TEXTS:
         if text.key in texts and len(wanted[text.key]) > text.longest:
-            return say("in the link it would be longer than {most:,} characters", most=text.longest)
+            return say("it would take more than {most:,} characters of the link", most=text.longest)
     beyond = _beyond(wanted)
     if beyond <= max(0, _beyond(_written_out(held))):
         return ""
     return say(
-        "the link would be {n:,} characters longer than the {most:,} that servers take; a pin, a "
-        "custom entry or the trace less makes room",
+        "the link would be longer than the {most:,} characters that servers take, by {n:,}; "
+        "one pin, custom entry or trace fewer makes room",
         n=beyond,
         most=link.LONGEST_QUERY,
     )
@@ -282,8 +282,8 @@ def _copy(url: str) -> None:
     if beyond > 0:
         st.warning(
             say(
-                "This link is {n:,} characters too long: many servers refuse it. A pin, a custom "
-                "entry or the trace less makes it shorter.",
+                "This link is too long by {n:,} characters: many servers refuse it. One pin, "
+                "custom entry or trace fewer makes it shorter.",
                 n=beyond,
             )
         )

@@ -91,7 +91,7 @@ def control(_: Scenario) -> None:
         disabled=full,
         help=say("{most} scenarios are pinned: remove one first.", most=pins.MOST)
         if full
-        else say("Pins travel in the link and stand side by side on Compare. Each is named there."),
+        else say("The link holds the pins; Compare shows them side by side and edits their names."),
     )
     if number:
         label = text.plural(number, marked("Compare {n} pin"), marked("Compare {n} pins"))

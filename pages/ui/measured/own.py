@@ -36,12 +36,12 @@ def section(view: MeasuredView) -> None:
         )  # fmt: skip
         st.number_input(
             say("Prompts a minute"), 0.0, 1e9, None, key=PROMPTS, persist_state="session",
-            help=say("Read by chips that do nothing else, of the length of the sidebar."),
+            help=say("Prompts of the sidebar's length, read by chips that do nothing else."),
             width=200,
         )  # fmt: skip
         st.number_input(
             say("USD an hour"), 0.0, 1e9, None, key=HOUR, persist_state="session",
-            help=say("Of all chips; empty takes the price of the sidebar or of the preset."),
+            help=say("Price of all chips; empty takes that of the sidebar or the preset."),
             width=160,
         )  # fmt: skip
     _single(view)

@@ -16,7 +16,7 @@ from pages.ui.frame.page import Shown
 from pages.ui.prefill.view import PrefillView
 from pages.ui.writing import explained, palette, published, tables, text
 
-QUESTION = marked("What does a KV cache save of an answer?")
+QUESTION = marked("How much does a KV cache save?")
 _PETA = 1e15
 _CACHED = palette.Look("", palette.QUANTITIES["kv_cache"].colour)
 
@@ -29,7 +29,7 @@ def sentence(view: PrefillView) -> str:
     one = text.plural(n, marked("An answer of {n} token"), marked("An answer of {n} tokens"))
     return text.sentences(
         say(
-            "{answer} behind a prompt of {prompt:,} takes {flops} with a cache and {more} without: "
+            "{answer} to a prompt of {prompt:,} takes {flops} with a cache and {more} without: "
             "**{ratio}**.",
             answer=one,
             prompt=s.prompt,
@@ -39,13 +39,13 @@ def sentence(view: PrefillView) -> str:
         ),
         _alone(view),
         say(
-            "Twice as long an answer takes {kept} the FLOPs with a cache, {again} without.",
+            "An answer twice as long takes {kept} the FLOPs with a cache and {again} without.",
             kept=text.times(kept.doubled(n)),
             again=text.times(again.doubled(n)),
         ),
         say(
-            "In the whole text's n tokens linear layers then grow as n², attention, {share} of "
-            "these FLOPs, as n³ at most.",
+            "Without a cache, linear layers grow as n² in the whole text's n tokens. "
+            "Attention, {share} of these FLOPs, grows as n³ at most.",
             share=text.percent(again.attended(n)),
         ),
     )
@@ -57,7 +57,11 @@ def _alone(view: PrefillView) -> str:
     if any(map(math.isnan, times)):
         return ""
     kept, again = (published.least(s, text.si(time, "s")) for time in times)
-    return say("Alone on its chips it takes {kept}, and {again} without.", kept=kept, again=again)
+    return say(
+        "Alone on its chips it takes {kept} with a cache and {again} without.",
+        kept=kept,
+        again=again,
+    )
 
 
 def chart(view: PrefillView) -> Shown:
@@ -100,7 +104,7 @@ def _table(view: PrefillView) -> str:
         flops(say("Linear FLOPs"), lambda one: one.linear, "n → n²"),
         flops(say("Attention FLOPs"), lambda one: one.attention, "n² → n³"),
         flops(say("All FLOPs"), lambda one: one.flops, ""),
-        [say("Time of it alone"), published.seconds(s, kept), published.seconds(s, again),
+        [say("Time alone"), published.seconds(s, kept), published.seconds(s, again),
          text.times(ratio), ""],
     ]  # fmt: skip
     head = [say("Answer"), say("With a cache"), say("Without"), say("Ratio"), say("Growth")]
@@ -116,8 +120,8 @@ def tab(view: PrefillView) -> None:
             st.markdown(_table(view))
             st.caption(
                 say(
-                    "Growth: in the tokens n of the whole text, with full attention; windows and "
-                    "constant states make it n less. No prefix is cached before."
+                    "Growth is in the n tokens of the whole text, with full attention; windows "
+                    "and constant states take off one factor n. No prefix is cached."
                 )
             )
     for id in ("answer_flops", "answer_flops_uncached"):

@@ -130,7 +130,10 @@ PAGE = Page(
     exhibits=(
         Exhibit("prefill", QUESTION, verdict, by_length),
         Exhibit(
-            "prefill-roofline", marked("What of a prompt waits for compute?"), bound_by, under_roofs
+            "prefill-roofline",
+            marked("Which parts of prefill wait for compute?"),
+            bound_by,
+            under_roofs,
         ),
         Exhibit("prefill-ring", ring.QUESTION, ring.sentence, ring.chart),
         Exhibit("prefill-answer", answer.QUESTION, answer.sentence, answer.chart),

@@ -14,7 +14,7 @@ from pages.ui.frame.page import Shown
 from pages.ui.prefill.view import WIDTH, PrefillView
 from pages.ui.writing import explained, palette, published, tables, text
 
-QUESTION = marked("How far does a ring of replicas shorten a prompt?")
+QUESTION = marked("How much faster is prefill over a ring?")
 _LOOKS = palette.QUANTITIES
 
 
@@ -23,11 +23,11 @@ def sentence(view: PrefillView) -> str:
     s, n, one = view.scenario, view.width, view.rings.at(view.width)
     total, left = float(one.total), float(one.exposed)
     if math.isnan(total):
-        return published.without_time(s, marked("What a prompt takes over a ring"))
+        return published.without_time(s, marked("Prefill time over a ring"))
     replicas = text.plural(n, marked("{n} replica"), marked("{n} replicas"))
     chips = text.plural(s.n_chips, marked("{n} chip"), marked("{n} chips"))
     took = say(
-        "{replicas} of {chips} in a ring read the prompt in **{time}**; one takes {alone}.",
+        "{replicas} of {chips} in a ring read the prompt in **{time}**; one replica takes {alone}.",
         replicas=replicas,
         chips=chips,
         time=published.least(s, text.si(total, "s")),
@@ -45,7 +45,7 @@ def _hidden(one: ring.Ring, left: float) -> str:
     }
     if left:
         return say(
-            "The KV exchange takes {exchange}, attention {attention}: {left} does not hide.",
+            "The KV exchange takes {exchange}, attention {attention}: {left} is not hidden.",
             left=text.si(left, "s"),
             **told,
         )
@@ -59,7 +59,7 @@ def _from(limit: float) -> str:
         return ""
     if math.isinf(limit):
         return say("No ring up to {n:,} replicas waits for the exchange.", n=ring.WIDEST)
-    return say("From {n:,.0f} replicas on the exchange takes longer than attention.", n=limit)
+    return say("From {n:,.0f} replicas on, the exchange takes longer than attention.", n=limit)
 
 
 def chart(view: PrefillView) -> Shown:
@@ -120,12 +120,12 @@ def _table(view: PrefillView) -> str:
 
 
 def _assumed(scenario: Scenario) -> Iterator[str]:
-    yield say("The causal half of the pairs is dealt out evenly.")
+    yield say("The pairs of the causal mask are split evenly.")
     link = scenario.chip.link_one_way
     if math.isfinite(link):
         yield say(
-            "Each chip sends the cache one way to its like in the next replica: {near} over fast "
-            "links, {far} beyond them.",
+            "Each chip sends the cache one way to its counterpart in the next replica: {near} "
+            "over fast links, {far} beyond them.",
             near=text.si(link, "B/s"),
             far=text.si(scenario.scale_out, "B/s"),
         )
@@ -136,7 +136,7 @@ def tab(view: PrefillView) -> None:
     st.number_input(
         say("Replicas in the ring"), 1, ring.WIDEST, WIDTH.default, key=WIDTH.key,
         persist_state="session", width=200,
-        help=say("Each holds all the weights and an even part of the prompt; 1 is no ring."),
+        help=say("Each replica holds all weights and an equal part of the prompt; 1 is no ring."),
     )  # fmt: skip
     st.markdown(sentence(view))
     with st.grid(2, min_column_width=400):

@@ -54,12 +54,13 @@ def sentence(view: QuantizationView) -> str:
     }
     if one.max_error > one.bound.item() * (1 + 1e-9):
         return say(
-            "{value} comes back as **{back}**. The error is {error}; a range of ±{reach} promises "
-            "{half} at most.",
+            "{value} is reconstructed as **{back}**. The error is {error}; within ±{reach} it "
+            "is at most {half}.",
             **told,
         )
     return say(
-        "{value} comes back as **{back}**. The error is {error}, within half a step of {half}.",
+        "{value} is reconstructed as **{back}**. The error is {error}, at most half a step of "
+        "{half}.",
         **told,
     )
 
@@ -69,7 +70,7 @@ def chart(view: QuantizationView) -> Shown:
     asked = _Asked.of(view)
     x = np.linspace(-_FAR, _FAR, 801)
     one, back = asked.on_grid(asked.value), np.ravel(asked.on_grid(x).reconstructed)
-    hover = say("{value} comes back as {back}", value="%{x:.3~r}", back="%{y:.3~r}")
+    hover = say("{value} reconstructed: {back}", value="%{x:.3~r}", back="%{y:.3~r}")
     data = [
         {
             "type": "scatter", "mode": "lines", "x": x, "y": x, "hoverinfo": "skip",
@@ -89,14 +90,14 @@ def chart(view: QuantizationView) -> Shown:
     layout = {
         **kit.frame(56),
         "xaxis": kit.axis(say("Value"), ends, False, nticks=9),
-        "yaxis": kit.axis(say("Value that comes back"), ends, False, nticks=9),
+        "yaxis": kit.axis(say("Reconstructed value"), ends, False, nticks=9),
         "shapes": [
             kit.rule("x", -asked.reach, "dot"),
             kit.rule("x", asked.reach, "dot"),
             kit.legend(
                 [
-                    kit.key(say("comes back"), "#D55E00", "━━"),
-                    kit.key(say("as it was"), palette.RULE, "╍╍"),
+                    kit.key(say("reconstructed"), "#D55E00", "━━"),
+                    kit.key(say("original"), palette.RULE, "╍╍"),
                     kit.key(say("calibrated"), palette.RULE, "┊"),
                 ]
             ),
@@ -104,7 +105,7 @@ def chart(view: QuantizationView) -> Shown:
     }
     return Shown(
         kit.figure(data, layout),
-        say("Values against what comes back of them: beyond the calibrated range, its end."),
+        say("Reconstructed against original values: beyond the calibrated range, its end."),
     )
 
 
@@ -125,9 +126,9 @@ def tab(view: QuantizationView) -> None:
         chart(view).draw("quantization-beyond")
         st.caption(
             say(
-                "Asymmetric codes (F9.1). An observer that keeps the largest values of its samples "
-                "has the range of those samples: what traffic sends beyond it is cut. A percentile "
-                "in place of the largest cuts more, and has smaller steps."
+                "Codes are asymmetric (F9.1). Calibration by the largest values takes the "
+                "range of its samples: traffic beyond it is clipped. A percentile in their "
+                "place clips more and has smaller steps."
             )
         )
     asked = _Asked.of(view)

@@ -16,7 +16,7 @@ from pages.ui.frame.switches import Switch
 from pages.ui.quantization.view import QuantizationView
 from pages.ui.writing import palette, published, tables, text
 
-QUESTION = marked("How are outlier channels kept from spoiling a product?")
+QUESTION = marked("Which method handles outlier channels best?")
 KIND = Switch("outlier-kind", "acts", "outliers", quantization.SAMPLES)
 BITS = Switch(
     "outlier-bits", "obits", 8, range(quantization.FEWEST_BITS, quantization.MOST_BITS + 1)
@@ -37,15 +37,17 @@ def sentence(view: QuantizationView) -> str:
     bits = int(view.chosen(BITS.key, BITS.default))
     return text.sentences(
         say(
-            "With weights and activations in {bits} bits, one scale for all activations gives "
-            "**{plain}** of signal to noise.",
+            "One scale for all activations gives an SNR of **{plain}**, with weights and "
+            "activations in {bits} bits.",
             bits=bits,
             plain=text.decibel(plain.sqnr),
         ),
         ""
         if best is plain
         else say(
-            "The best is **{best}**: {name}.", best=text.decibel(best.sqnr), name=say(best.name)
+            "The best method reaches **{best}**: {name}.",
+            best=text.decibel(best.sqnr),
+            name=say(best.name),
         ),
     )
 
@@ -75,7 +77,7 @@ def chart(view: QuantizationView) -> Shown:
         **kit.frame(16),
         "xaxis": {
             "range": [0.0, 1.05 * top], "automargin": False, "nticks": 6,
-            "title": {"text": say("Signal to noise of the product (dB)"), "standoff": 8},
+            "title": {"text": say("SNR of the product (dB)"), "standoff": 8},
         },
         "yaxis": {
             "range": [len(found) - 0.5, -0.6], "showticklabels": False, "showgrid": False,
@@ -93,7 +95,7 @@ def chart(view: QuantizationView) -> Shown:
     return Shown(
         kit.figure(data, layout),
         say(
-            "Signal to noise of a product by method: {methods}.",
+            "SNR of the product by method: {methods}.",
             methods=text.listed(told),
         ),
     )
@@ -133,9 +135,9 @@ def tab(view: QuantizationView) -> None:
     st.markdown(_table(view))
     st.caption(
         say(
-            "Of a sample layer: {channels} channels, normal weights, activations as chosen (F9.4); "
-            "those of a trained model differ. Bytes and step are of this scenario with weights of "
-            "so many bits, scales included, multiplied in {format}.",
+            "The SNR is of a sample layer: {channels} channels, normal weights, activations as "
+            "chosen (F9.4); a trained model's differs. Bytes and step are of this scenario "
+            "with weights of so many bits, scales included, multiplied in {format}.",
             channels=outliers.CHANNELS,
             format=text.plain(view.scenario.compute_format.id),
         )

@@ -74,8 +74,8 @@ def sections(scenario: Scenario, values: Mapping[str, object], seen: Seen) -> li
             settings(SETTINGS, values),
         ),
         Section(
-            say("Before it is deployed"),
-            [say("What has to be fixed before services are compared; blanks are yours to fill.")],
+            say("Before deployment"),
+            [say("What has to be settled before services are compared; blanks are open.")],
             blanks=checklist.filled(scenario, values),
         ),
     ]

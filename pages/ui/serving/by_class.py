@@ -44,7 +44,7 @@ _COLUMNS: Mapping[str, Callable[[ClassService], str]] = {
     marked("p99 TPOT"): lambda one: seconds(one.tpot.percentiles[99]),
     marked("p99 end to end"): lambda one: seconds(one.e2e.percentiles[99]),
     marked("Preempted"): lambda one: f"{one.preempted:,}",
-    marked("Turned away"): lambda one: f"{one.rejected:,}",
+    marked("Rejected"): lambda one: f"{one.rejected:,}",
     marked("Gave up"): lambda one: f"{one.cancelled:,}",
     marked("Timed out"): lambda one: f"{one.timed_out:,}",
 }
@@ -103,9 +103,9 @@ def tab(simulated: Simulated, shown: Outcome) -> None:
     chart(simulated).draw("service-classes")
     st.caption(
         say(
-            "Higher priorities start first and put out lower ones (F8.20), but for batches that "
-            "leave together and replicas that only read prompts. One that gave up or was timed out "
-            "has waited for ever."
+            "Higher priorities start first and preempt lower ones (F8.20), but for batches "
+            "that leave together and replicas that only read prompts. A request that gave up "
+            "or timed out counts as an endless wait."
         )
     )
 

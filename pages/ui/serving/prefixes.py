@@ -78,7 +78,7 @@ def found(simulated: Simulated, shown: Outcome) -> dict[str, list[str]]:
         say("Found by a cache without a limit"): text.percent(traffic.shared),
         say("Prompt tokens asked for"): f"{run.asked:,}",
         say("Prompt tokens found"): f"{run.found:,}",
-        say("Tokens read again after having been put out"): f"{run.reread:,}",
+        say("Tokens read again after preemption"): f"{run.reread:,}",
     }
     if traffic.system and np.isfinite(traffic.realised_rate):
         day = traffic.system * traffic.realised_rate * _DAY

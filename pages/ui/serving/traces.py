@@ -132,10 +132,10 @@ def control() -> None:
     if st.session_state.get(_LONG):
         st.caption(
             say(
-                "The link has no room for this trace: it stays in this browser's session, and the "
-                "link carries its name only. A link holds {n:,} characters of a trace, fewer "
-                "beside other texts; of a file the first {most:,} characters or {rows:,} rows are "
-                "read.",
+                "The link has no room for this trace: it stays in this browser's session, and "
+                "the link has its name only. A link holds at most {n:,} characters of a trace, "
+                "fewer beside other texts. Of a file the first {most:,} characters or {rows:,} "
+                "rows are read.",
                 n=_LINKED.longest,
                 most=trace.MOST_CHARACTERS,
                 rows=trace.MOST_ROWS,

@@ -13,7 +13,7 @@ from pages.ui.frame.switches import Switch
 from pages.ui.sharding.view import ShardingView
 from pages.ui.writing import explained, palette, text
 
-QUESTION = marked("How many micro-batches keep a pipeline busy?")
+QUESTION = marked("How many micro-batches fill a pipeline?")
 _STAGES, _PARTS = (2, 4, 8, 16), range(1, 1025)
 STAGES = Switch("sharding-stages", "stages", 4, _STAGES)
 PARTS = Switch("sharding-parts", "parts", 8, _PARTS)
@@ -30,12 +30,11 @@ def sentence(view: ShardingView) -> str:
     """How busy the stages are, and how many micro-batches would do."""
     stages, parts = _chosen(view)
     used = float(layout.pipeline_utilisation(stages, parts))
-    number = text.plural(parts, marked("{n} micro-batch"), marked("{n} micro-batches"))
     return text.sentences(
         say(
             "With {parts} each of {stages:,} stages works for **{used}** of a pass; {rest} is "
             "bubble.",
-            parts=number,
+            parts=_number(parts),
             stages=stages,
             used=text.share(used),
             rest=text.share(1 - used),
@@ -49,14 +48,18 @@ def sentence(view: ShardingView) -> str:
     )
 
 
+def _number(parts: float) -> str:
+    return text.plural(parts, marked("{n} micro-batch"), marked("{n} micro-batches"))
+
+
 def _own(view: ShardingView) -> str:
     chosen = layout.Layout.of(view.scenario)
     if chosen.pp == 1:
         return say("This layout has one stage: no bubble.")
     return say(
-        "This layout has {stages:,.0f} stages and {parts:,.0f} micro-batches: {used} of one pass.",
+        "This layout has {stages:,.0f} stages and {parts}: stages work for {used} of a pass.",
         stages=float(chosen.pp),
-        parts=float(chosen.micro_batches),
+        parts=_number(float(chosen.micro_batches)),
         used=text.share(float(layout.pipeline_utilisation(chosen.pp, chosen.micro_batches))),
     )
 
@@ -107,8 +110,8 @@ def tab(view: ShardingView) -> None:
         chart(view).draw("sharding-bubble")
         st.caption(
             say(
-                "Of one pass that fills and drains the pipeline, as a prompt's chunks do. Decoding "
-                "keeps as many micro-batches in flight as stages: there is no bubble, but each "
+                "A pass fills and drains the pipeline, as a prompt's chunks do. Decoding has "
+                "as many micro-batches in flight as stages: there is no bubble, but each "
                 "micro-batch reads the weights again (F3.9)."
             )
         )

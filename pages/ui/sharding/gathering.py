@@ -30,7 +30,7 @@ def sentence(view: ShardingView) -> str:
     if s.n_chips == 1:
         return say("One chip holds all the weights: FSDP has nothing to gather.")
     if math.isnan(time):
-        return say("How long FSDP would gather the weights is not known here.")
+        return say("The time to gather the weights is not known here.")
     size, read = sharding.gathered(s), float(view.step.weight_read)
     return text.sentences(
         say(
@@ -100,7 +100,7 @@ def _table(view: ShardingView) -> str:
         for rate, name in links.items()
         if math.isfinite(rate)
     ]
-    head = [say("Links"), say("Into each chip"), say("FSDP gather"), say("Of the weight read")]
+    head = [say("Links"), say("Into each chip"), say("FSDP gather"), say("Over the weight read")]
     return tables.markdown(head, rows, " rrr")
 
 
@@ -116,8 +116,8 @@ def tab(view: ShardingView) -> None:
             st.markdown(_table(view))
             st.caption(
                 say(
-                    "In the limit of many chips, as one matmul above; each of {n:,} already holds "
-                    "1/{n:,}.",
+                    "Times are in the limit of many chips, as for one matmul above; each of "
+                    "{n:,} chips already holds 1/{n:,}.",
                     n=view.scenario.n_chips,
                 )
             )

@@ -55,9 +55,12 @@ def widths(typed: str) -> list[int]:
     usable = all(part.isdecimal() and 1 <= int(part) <= WIDEST for part in parts)
     if not usable or len(parts) > LONGEST_TREE:
         raise SpeculationError(
-            say("it is not up to {depths} whole numbers from 1 to {widest}", depths=LONGEST_TREE,
-                widest=WIDEST)
-        )  # fmt: skip
+            say(
+                "it is not 1 to {depths} whole numbers, each from 1 to {widest}",
+                depths=LONGEST_TREE,
+                widest=WIDEST,
+            )
+        )
     return [int(part) for part in parts]
 
 
@@ -70,12 +73,12 @@ def verdict(scenario: Scenario, found: Sequence[Draft]) -> str:
     best = drafts.best(scenario, found)
     if best is None:
         return (
-            say("No draft of which enough is published pays at batch {n:,}.", n=scenario.batch)
+            say("No draft with enough published figures pays at batch {n:,}.", n=scenario.batch)
             if any(map(_known, found))
-            else say("What a draft would buy is not known here.")
+            else say("What a draft would gain is not known here.")
         )
     said = say(
-        "**{kind}** would pay most at batch {batch:,}: {factor}, by what was measured of {what}.",
+        "**{kind}** would pay most at batch {batch:,}: {factor}, as measured on {what}.",
         kind=say(KINDS[best.report.kind].name),
         batch=scenario.batch,
         factor=text.times(best.speedup),
@@ -132,10 +135,10 @@ def section(scenario: Scenario, found: Sequence[Draft], shown: Shown | None) -> 
     st.table(_kinds(scenario, found), hide_index=True)
     st.caption(
         say(
-            "Tokens per check are as measured on the models named below; other targets and texts "
-            "accept more or less. The cost of a draft is what a round took there beyond a plain "
-            "step, at batch 1 and in that engine. Checking is timed here (F7.6). Weights are in "
-            "the format of the target's."
+            "Tokens per check were measured on the models named below; other targets and texts "
+            "accept more or less. The cost of a draft is what a round took there beyond a "
+            "plain step, at batch 1 in that engine. Checking is timed here (F7.6). Weights are "
+            "in the target's format."
         )
     )
     _reports(scenario, found)
@@ -164,7 +167,7 @@ def _batches(draft: Draft) -> str:
     if not draft.last:
         return "–"
     if draft.last >= MOST_BATCH:
-        from_first = say("{n} and more", n=text.count(draft.first))
+        from_first = say("{n} or more", n=text.count(draft.first))
         return say("every batch") if draft.first <= 1 else from_first
     return text.between(text.count(draft.first), text.count(draft.last))
 
@@ -216,8 +219,10 @@ def _reports(scenario: Scenario, found: Sequence[Draft]) -> None:
         say("Acceptance"): [cell(one.acceptance) for one in of],
         say("Cost ratio"): [cell(one.draft_cost) for one in of],
         say("Published (×)"): [cell(one.speedup) for one in of],
-        say("at batch"): [one.batch if math.isfinite(one.speedup) else None for one in of],
-        say("Loses from, published"): [cell(one.loses_from) for one in of],
+        say("Published at batch"): [
+            one.batch if math.isfinite(one.speedup) else None for one in of
+        ],
+        say("Loses from batch (published)"): [cell(one.loses_from) for one in of],
         say("Texts"): [one.work or None for one in of],
         say("Chip"): [one.hardware or None for one in of],
         say("Source"): ["; ".join(one.sources) for one in of],
@@ -227,10 +232,10 @@ def _reports(scenario: Scenario, found: Sequence[Draft]) -> None:
              say("Published (×)"))  # fmt: skip
     config: dict[str, Any] = sortable.formats(dict.fromkeys(three, "%.3g"))
     config[say("Drafted")] = st.column_config.NumberColumn(
-        help=say("Tokens of one check beside the target's own; of a tree, all candidates.")
+        help=say("Tokens of one check without the target's own; of a tree, all candidates.")
     )
     config[say("Cost ratio")] = st.column_config.NumberColumn(
-        format="%.3g", help=say("Per drafted token, over one step of the target.")
+        format="%.3g", help=say("Time of one drafted token over one step of the target.")
     )
     row_choice.table(
         "drafts",
@@ -307,7 +312,7 @@ def by_position(accepted: Sequence[float]) -> str:
 def _of_tree(scenario: Scenario, accepted: Sequence[float], tree: Sequence[int]) -> str:
     """What a tree yields, at the acceptances by position where there are any."""
     if accepted and len(accepted) < len(tree):
-        return say("The tree is deeper than acceptances by position are given for.")
+        return say("The tree is deeper than the positions given.")
     each = speculative.accepted_in_turn(accepted)[: len(tree)] if accepted else None
     # Of two bounds there is no quotient.
     tokens, nodes, gain = speculative.tree_speedup(known.stated(scenario), tree, each)

@@ -155,6 +155,6 @@ PAGE = Page(
     exhibits=(
         Exhibit("speculation", QUESTION, verdict, by_batch),
         Exhibit("drafts", marked("Which draft would pay here?"), which, by_kind),
-        Exhibit("sampling", marked("How many tokens survive?"), surviving, against_top_p),
+        Exhibit("sampling", marked("How many tokens remain?"), surviving, against_top_p),
     ),
 )

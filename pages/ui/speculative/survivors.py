@@ -38,7 +38,7 @@ def section() -> None:
         max_chars=700,
         height=80,
         placeholder="12.1, 11.4, 9.8, 7.2, 3.0",
-        help=say("Numbers with commas, spaces or lines between, up to {most}.",
+        help=say("At most {most} numbers, with commas, spaces or lines between.",
                  most=sampling.MOST_LOGITS),
     )  # fmt: skip
     own = None
@@ -55,9 +55,9 @@ def section() -> None:
             st.table(_table(of, *settings), hide_index=True)
             st.caption(
                 say(
-                    "Temperature, top-k and top-p are in the sidebar. Top-k leaves as many tokens "
-                    "whatever the shape; top-p leaves fewer where one is likely (F10.2). Equally "
-                    "likely choices are e to the entropy."
+                    "Temperature, top-k and top-p are in the sidebar. Top-k leaves the same "
+                    "number of tokens whatever the shape; top-p leaves fewer where one is "
+                    "likely (F10.2). Equally likely choices are e to the entropy."
                 )
             )
 
@@ -80,7 +80,7 @@ def sentence(of: Mapping[str, sampling.Array], temperature: float, top_k: int, t
         for name, p in of.items()
     ]  # fmt: skip
     return say(
-        "At temperature {temperature:g}, top-k {k} and top-p {p:g} there survive {kept}.",
+        "Temperature {temperature:g}, top-k {k} and top-p {p:g} leave {kept}.",
         temperature=temperature,
         k=top_k or say("all"),
         p=top_p,
@@ -106,11 +106,11 @@ def shown(of: Mapping[str, sampling.Array], temperature: float, top_k: int, top_
     layout = {
         **kit.frame(56, legend_rows=len(rows)),
         "xaxis": kit.axis(named, [0.05, 1.02], False),
-        "yaxis": kit.axis(say("Tokens that survive"), [0, 1.08 * most], False),
+        "yaxis": kit.axis(say("Tokens that remain"), [0, 1.08 * most], False),
         "shapes": [kit.rule("x", top_p, "dot"), kit.legend(*rows)],
     }
     return Shown(
-        kit.figure(data, layout), say("Tokens that survive against top-p, by distribution.")
+        kit.figure(data, layout), say("Tokens that remain against top-p, by distribution.")
     )
 
 

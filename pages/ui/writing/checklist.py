@@ -82,4 +82,4 @@ def table(s: Scenario, values: Mapping[str, Any]) -> str:
         [f"{number}. {item.title}", item.known, text.clauses(item.blanks)]
         for number, item in enumerate(filled(s, values), 1)
     ]
-    return tables.markdown([say("To fix"), say("Fixed here"), say("Still open")], rows)
+    return tables.markdown([say("To settle"), say("Settled here"), say("Still open")], rows)

@@ -49,8 +49,8 @@ def _named(rows: Sequence[Named]) -> str:
 
 def table(shown: Sequence[Named]) -> tables.Table:
     """Each operator: what one chip moves and does, its place under the roofs, and its time."""
-    head = [say("Operator"), say("Bytes"), say("FLOPs"), say("FLOP per byte"), say("Attained"),
-            say("Time")]  # fmt: skip
+    head = [say("Operator"), say("Bytes"), say("FLOPs"), say("FLOP per byte"),
+            say("Attained rate"), say("Time")]  # fmt: skip
     rows = [
         [
             text.plain(say(row.name)),
