@@ -70,7 +70,7 @@ def test_a_cache_saves_flops(s: Scenario, n: int) -> None:
 
 
 def test_the_tab() -> None:
-    test = prepared("prefill", x="prefill_with-and-without-a-cache").run()
+    test = prepared("prefill", x="prefill_without-a-kv-cache").run()
     assert not test.exception
     said = words(test)
     assert "takes 1.29 PFLOP with a cache and 640 PFLOP without: **495 ×**." in said

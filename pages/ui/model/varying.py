@@ -140,7 +140,7 @@ def hold(view: ModelView) -> None:
                 text.sentences(
                     say("Off is what rounding to {n:,} leaves. A row you choose becomes the model.",
                         n=giving.granule),
-                    say("{n} values have no solution.", n=missing) if missing else "",
+                    say("Values without a solution: {n}.", n=missing) if missing else "",
                 )
             )  # fmt: skip
 

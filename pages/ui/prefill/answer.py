@@ -1,4 +1,4 @@
-"""The tab With and without a cache: what a whole answer takes."""
+"""The tab Without a KV cache: what a whole answer takes."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ PAGE = Page(
         marked("Separate prefill servers"): separate,
         marked("Roofline"): roofline,
         marked("Ring of replicas"): ring.tab,
-        marked("With and without a cache"): answer.tab,
+        marked("Without a KV cache"): answer.tab,
     },
     switches=(WIDTH,),
     metrics=METRICS,

@@ -113,7 +113,7 @@ def _table(view: PrefillView) -> str:
         [say("Attention of a replica"), *times(one.attention for one in both)],
         [say("KV exchange"), *times(one.exchange for one in both)],
         [say("KV exchange not hidden"), *times(one.exposed for one in both)],
-        [say("Prompts per second of a chip"), text.percent(1.0), _share(s, kept)],
+        [say("Prompt/s per chip"), text.percent(1.0), _share(s, kept)],
     ]
     ringed = text.plural(n, marked("Ring of {n}"), marked("Ring of {n}"))
     return tables.markdown([say("Quantity"), say("1 replica"), ringed], rows, " rr")

@@ -66,12 +66,16 @@ def verdict(simulated: Simulated, shown: Outcome, *, bounded: bool = False) -> s
         else ""
     )
     lost = [
-        say(message, n=n)
-        for message, n in (
-            (marked("{n:,} were rejected."), figures.rejected),
-            (marked("{n:,} gave up."), figures.cancelled),
-            (marked("{n:,} timed out."), figures.timed_out),
-            (marked("{n:,} were lost with a failed replica."), figures.lost),
+        text.plural(n, one, many)
+        for one, many, n in (
+            (marked("{n} was rejected."), marked("{n} were rejected."), figures.rejected),
+            (marked("{n} gave up."), marked("{n} gave up."), figures.cancelled),
+            (marked("{n} timed out."), marked("{n} timed out."), figures.timed_out),
+            (
+                marked("{n} was lost with a failed replica."),
+                marked("{n} were lost with a failed replica."),
+                figures.lost,
+            ),
         )
         if n
     ]
