@@ -102,10 +102,30 @@ function keepFocus(app, signal) {
   signal.addEventListener("abort", () => watch.disconnect());
 }
 
-export default function ({ parentElement, data }) {
+// A server that comes back, or another in its place, knows no piece of the page by name, and drops
+// what is sent to one. It is asked for all of the page, and once more for what moved meanwhile.
+const AGAIN = 1500;
+
+function catchUp(app, tell, signal) {
+  const connected = () => app.dataset.testConnectionState === "CONNECTED";
+  let before = connected();
+  const watch = new MutationObserver(() => {
+    const now = connected();
+    if (now && !before) {
+      tell("at once");
+      setTimeout(tell, AGAIN, "meanwhile");
+    }
+    before = now;
+  });
+  watch.observe(app, { attributeFilter: ["data-test-connection-state"] });
+  signal.addEventListener("abort", () => watch.disconnect());
+}
+
+export default function ({ parentElement, data, setTriggerValue }) {
   const gone = new AbortController();
   const app = query("[data-testid=stApp]");
   keepFocus(app, gone.signal);
+  catchUp(app, (when) => setTriggerValue("back", when), gone.signal);
   query(".ledger-skips")?.remove();
   app.prepend(skips(data));
   nameDrawer(data.drawer);

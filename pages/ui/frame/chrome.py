@@ -44,4 +44,6 @@ def ways() -> None:
             "more": say("{n} more", n="{n}"),
         },
         height=1,
+        # A server that is back draws all.
+        on_back_change=lambda: None,
     )

@@ -20,6 +20,12 @@ function note(mark, runs) {
   if (stale) mark.rest = setTimeout(() => mark.isConnected && mark.tell("late"), REST);
 }
 
+// Who is quicker than this script has moved a control before anything was counted.
+function missed() {
+  const [opened] = performance.getEntriesByType("navigation");
+  return opened?.name === location.href ? 1 : 2;
+}
+
 function watch(mark) {
   const sights = new IntersectionObserver(([sight]) => {
     clearTimeout(mark.later);
@@ -44,7 +50,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const mark = parentElement.querySelector(".ledger-fold");
   mark.tell = (what) => setTriggerValue("told", what);
   mark.near = data.near;
-  note(mark, idle() ? 1 : 0);
+  note(mark, idle() ? (mark.gone ? 1 : missed()) : 0);
   mark.gone ??= watch(mark);
   return () => {
     // Streamlit also calls this when newer data arrives.
