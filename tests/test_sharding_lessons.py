@@ -80,6 +80,4 @@ def test_the_tabs_and_the_slides() -> None:
     assert "reads its weights" not in gathering.sentence(nothing)
     # Nor is it where a missing rate is taken as unlimited, and all else with it.
     bounded = PAGE.slide(scenario(chip="m3-max", n_chips=8))
-    assert (
-        gathering.sentence(bounded) == "How long FSDP would gather the weights is not known here."
-    )
+    assert gathering.sentence(bounded) == "The time to gather the weights is not known here."

@@ -20,10 +20,15 @@ function note(mark, runs) {
   if (stale) mark.rest = setTimeout(() => mark.isConnected && mark.tell("late"), REST);
 }
 
-// Who is quicker than this script has moved a control before anything was counted.
+// Who is quicker than this script has moved a control before anything was counted: once, when it
+// has come.
+let counting = false;
+
 function missed() {
+  if (counting) return 0;
+  counting = true;
   const [opened] = performance.getEntriesByType("navigation");
-  return opened?.name === location.href ? 1 : 2;
+  return opened?.name === location.href ? 0 : 1;
 }
 
 function watch(mark) {
@@ -50,7 +55,7 @@ export default function ({ parentElement, data, setTriggerValue }) {
   const mark = parentElement.querySelector(".ledger-fold");
   mark.tell = (what) => setTriggerValue("told", what);
   mark.near = data.near;
-  note(mark, idle() ? (mark.gone ? 1 : missed()) : 0);
+  note(mark, (idle() ? 1 : 0) + missed());
   mark.gone ??= watch(mark);
   return () => {
     // Streamlit also calls this when newer data arrives.
