@@ -326,6 +326,8 @@ async function draw(host, shown) {
   if (host.dataset.failed) {
     host.textContent = "";
     delete host.dataset.failed;
+    // Nor do the others wait for a change.
+    for (const other of document.querySelectorAll(".ledger-plot[data-failed]")) draw(other, other.shown);
   }
   host.colours = theme(host);
   const { data, layout, legend } = themed(shown.spec, shown.ink, host.colours);
