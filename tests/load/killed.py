@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -57,6 +58,17 @@ def _wait(url: str) -> None:
     raise RuntimeError(f"nothing answers at {url}")
 
 
+def _listens(port: int) -> None:
+    for _ in range(600):
+        try:
+            socket.create_connection(("localhost", port), timeout=5).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError(f"nothing listens on {port}")
+
+
 @contextmanager
 def behind(ports: Sequence[int], at: int) -> Iterator[str]:
     """The proxy before workers, on another port; the app's address."""
@@ -81,7 +93,7 @@ def behind(ports: Sequence[int], at: int) -> Iterator[str]:
         command = [nginx, "-e", logs[1], "-c", str(out / "nginx.conf"), "-g", "daemon off;"]
         served = subprocess.Popen(command)
         try:
-            time.sleep(0.5)
+            _listens(at)
             yield f"https://localhost:{at}{BASE}"
         finally:
             served.send_signal(signal.SIGQUIT)
